@@ -10,19 +10,18 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
-from datetime import date, datetime
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memsearch_engine.core.errors import MemsearchError, NotFound, UsageError
+import memsearch_engine
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.projects import Place, Project
 from memsearch_engine.search.hits import Answer
 from memsearch_engine.search.scope import Scope
 from memsearch_engine.service.calls import call
 from memsearch_engine.service.launch import connect
+from memsearch_engine.service.note_editor import NoteEditor
 
 if TYPE_CHECKING:  # a search through the service needs none of these
     from memsearch_engine.agents.transcripts.locate import Excerpt
@@ -66,42 +65,11 @@ if TYPE_CHECKING:  # a search through the service needs none of these
     from memsearch_engine.sync.api import Sync
     from memsearch_engine.sync.sharing.api import Sharing
 
-_TITLE = 300  # characters
-_LONG_S = 24 * 3600.0
-
-#: The parts of a memory: attribute -> module and class. Each is imported when it is first used.
-_PARTS = {
-    "actions": "service.past_actions:PastActions",
-    "agent_files": "review.agent_files:AgentFiles",
-    "capture": "service.api:Capture",
-    "config": "service.configuration:Configuration",
-    "conflicts": "review.conflicts:Conflicts",
-    "evidence": "capture.retention:Evidence",
-    "files": "search.files:Files",
-    "injection": "injection.api:Injections",
-    "longterm": "longterm.api:LongTerm",
-    "mcp_clients": "capture.plugins:McpClients",
-    "models": "service.models:Models",
-    "pages": "longterm.pages_api:Pages",
-    "plugins": "capture.plugins:Plugins",
-    "queries": "service.search_client:Searcher",
-    "repair": "review.repair:Repair",
-    "review": "review.queue:ReviewQueue",
-    "secrets": "review.secrets:Secrets",
-    "service": "service.api:Service",
-    "sharing": "sync.sharing.api:Sharing",
-    "skills": "longterm.skills_api:Skills",
-    "staleness": "review.staleness:Staleness",
-    "supersession": "injection.supersessions:Supersessions",
-    "sync": "sync.api:Sync",
-    "transcripts": "capture.transcripts:Transcripts",
-    "trust": "review.trust:Trust",
+#: Attributes of the scope that are attributes of a memory, too.
+_OF_SCOPE = {
+    *("everything", "every_entry", "home", "known", "place", "project", "projects"),
+    *("settings", "shortfall"),
 }
-_WRITERS = (
-    "agent_files",
-    "review",
-    "staleness",
-)  # parts that change notes as the memory itself does
 
 
 class Memory:
@@ -177,6 +145,26 @@ class Memory:
     trust: Trust
     """Quarantined notes."""
 
+    home: Home
+    """The folder with indexes, settings and history."""
+    everything: bool
+    """Whether this is about all registered projects."""
+    place: Place
+    """The project's folders. Reading it raises FileNotFoundError if the current folder is gone."""
+    project: Project
+    """The project at ``place``."""
+    projects: list[Project]
+    """The projects that this memory is about."""
+    shortfall: str
+    """Why some projects could not be listed; ``""`` if all are known."""
+    settings: Settings
+    """The owner's settings, read at each use. A project's file only adds settings of its index.
+    Reading it raises SettingsError if a file can't be read."""
+    known: Callable[[], list[Project]]
+    """Returns every registered project, one for each path, newest first. Raises Unreachable."""
+    every_entry: Callable[[], Iterator[tuple[DayFile, Entry]]]
+    """Returns all entries, newest day first. Files that can't be read are left out."""
+
     def __init__(
         self,
         path: str | os.PathLike[str] | None = None,
@@ -187,20 +175,23 @@ class Memory:
     ) -> None:
         if not isinstance(home, Home):
             home = Home(Path(home).expanduser().absolute()) if home else Home.from_env()
-        with contextlib.suppress(FileNotFoundError):  # said by whoever needs the folder's project
+        with contextlib.suppress(FileNotFoundError):  # raised when the project is needed
             path = path or os.getcwd()
         self._scope = Scope(
             home, path, everything=everything, project=project, call=partial(call, home)
         )
+        self._editor = NoteEditor(self._scope)
 
     if not TYPE_CHECKING:  # else each attribute would be taken for one of them
 
         def __getattr__(self, name: str) -> Any:
-            if name not in _PARTS:
+            if name in _OF_SCOPE:
+                return getattr(self._scope, name)
+            if name not in type(self).__annotations__:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            room, _, kind = _PARTS[name].partition(":")
-            made = getattr(import_module(f"memsearch_engine.{room}"), kind)
-            part = made(self._scope, self) if name in _WRITERS else made(self._scope)
+            # the name of the class is in the annotation; its module is imported on first use
+            made = getattr(memsearch_engine, Memory.__annotations__[name])
+            part = made(self._scope, self) if name == "review" else made(self._scope)
             setattr(self, name, part)
             return part
 
@@ -216,53 +207,6 @@ class Memory:
 
     # -- which projects
 
-    @property
-    def home(self) -> Home:
-        """The folder with indexes, settings and history."""
-        return self._scope.home
-
-    @property
-    def everything(self) -> bool:
-        """Whether this is about all registered projects."""
-        return self._scope.everything
-
-    @property
-    def place(self) -> Place:
-        """The project's folders.
-
-        Raises:
-            FileNotFoundError: the current folder no longer exists.
-        """
-        return self._scope.place
-
-    @property
-    def project(self) -> Project:
-        """The project at ``place``."""
-        return self._scope.project
-
-    @property
-    def projects(self) -> list[Project]:
-        """The projects that this memory is about."""
-        return self._scope.projects
-
-    @property
-    def shortfall(self) -> str:
-        """Why some projects could not be listed; ``""`` if all are known."""
-        return self._scope.shortfall
-
-    @property
-    def settings(self) -> Settings:
-        """The owner's settings, read now. A project's file only adds settings of its index.
-
-        Raises:
-            SettingsError: a file can't be read.
-        """
-        return self._scope.settings
-
-    def known(self) -> list[Project]:
-        """Every registered project, one for each path, newest first. Raises Unreachable."""
-        return self._scope.known()
-
     def forget_project(self, name: str) -> Project:
         """Unregister a project and drop its index. Its notes and their history stay.
 
@@ -275,22 +219,7 @@ class Memory:
             UsageError: no project of that name, or several. Unreachable: the service can't be
                 started.
         """
-        named = self._scope.named([name]) if os.sep not in name else []
-        path = os.path.abspath(name)
-        found = [p for p in named or self._scope.named(["*"]) if named or p.root == path]
-        if len(found) != 1:
-            several = ", ".join(project.root for project in found)
-            raise UsageError(
-                f"several projects are named {name}: {several}"
-                if found
-                else f"no project at {path}",
-                "name one by its path: `memsearch project --all` lists them",
-            )
-        (project,) = found
-        self._scope.call("forget_project", bool, timeout_s=90, root=project.root)
-        self._scope.home.context(project.memory).unlink(missing_ok=True)
-        self._scope.forget_projects()
-        return project
+        return self._scope.forget_project(name)
 
     # -- finding and reading
 
@@ -339,50 +268,25 @@ class Memory:
             lines: lines of the file before and after it.
             whole: the whole section, or the lines of the chunk alone.
         """
-        from memsearch_engine.search.supersession.overrides import read_overrides
-        from memsearch_engine.service import reading
+        from memsearch_engine.service.reading import open_section
 
-        found = self._scope.section(name)
-        reading.note_opened(self._scope.home, found)
-        return reading.section_view(
-            self._scope.catalog,
-            self._scope.journal.origin,
-            lambda: read_overrides(self._scope.home),
-            found.project or self._scope.project,
-            found,
-            lines=lines,
-            whole=whole,
-        )
+        return open_section(self._scope, name, lines=lines, whole=whole)
 
     def expand(self, name: str) -> Note:
-        """Return the same as ``note``, and record a use.
-
-        The use counts for the note's session, which is then remembered longer, and for the
-        injection log.
-        """
+        """Return the same as ``note``, and record a use of the note and of its session."""
         note = self.note(name)
         self.opened(note.id, note.agent, note.session)
         return note
 
     def opened(self, entry_id: str, agent: str, session: str) -> None:
         """Record that the content of an entry was read."""
-        from memsearch_engine.longterm.store import note_read
+        from memsearch_engine.service.reading import note_opened
 
-        note_read(self._scope.home, agent, session)
-        from memsearch_engine.injection.injection_log import mark_opened
-
-        mark_opened(self._scope.home, entry_id)
+        note_opened(self.home, entry_id, agent, session)
 
     def days(self) -> list[DayFile]:
         """Dated files, newest first."""
-        from memsearch_engine.journal.shared import list_dated
-
-        found = [day for project in self._scope.projects for day in list_dated(project.memory)]
-        return sorted(found, key=lambda file: (file.day, file.path), reverse=True)
-
-    def every_entry(self) -> Iterator[tuple[DayFile, Entry]]:
-        """All entries, newest day first. Files that can't be read are left out."""
-        return self._scope.every_entry()
+        return self._scope.days()
 
     def entries(
         self,
@@ -402,24 +306,7 @@ class Memory:
             last: the last day of a range that begins with *day*.
             as_of: a day; notes are returned as they were at its end, as far as the history reaches.
         """
-        from memsearch_engine.journal.note import Note
-
-        found: list[Note] = []
-        then = self.queries.then(as_of) if as_of else None
-        for file in self.days():
-            if (day and not day <= file.day <= (last or day)) or (as_of and file.day > as_of):
-                continue
-            with contextlib.suppress(OSError):
-                now = self._scope.read(file)
-                entries = then.read(file, now) if then else now
-                found += [
-                    Note.of(entry, file.path)
-                    for entry in entries
-                    if not agent or entry.agent == agent
-                ]
-            if limit is not None and len(found) >= limit:
-                break
-        return found[:limit]
+        return self.queries.entries(day, agent=agent, limit=limit, last=last, as_of=as_of)
 
     def transcript(
         self, name: str, *, turn: str = "", context: int = 0, full: bool = False, raw: bool = False
@@ -502,74 +389,7 @@ class Memory:
             UsageError: the text is empty, or *day* or *time* is not valid.
             Unreachable: the file can't be written.
         """
-        from memsearch_engine.journal.note import Note
-        from memsearch_engine.secrets.scan import redact
-
-        clean, found = redact(text.strip("\n"), self._scope.home)
-        if not clean.strip():
-            raise UsageError("nothing to write")
-        if not clean.lstrip().startswith(("-", "*", "#", ">", "|", "`")):
-            clean = "\n".join(
-                f"  {line}" if number else f"- {line}"
-                for number, line in enumerate(clean.splitlines())
-            )
-        day, time = _moment(day, time)
-        marks = self._marks_of(by, clean)
-        added = self._scope.journal.add_note(
-            self._scope.place.memory, day, time, clean, marks=marks
-        )
-        replaced = tuple(finding.placeholder for finding in found)
-        try:  # the note is written: an error from here on would have it written again
-            self._prepare()
-            return Note.of(self._entry_in(added.path, added.entry_id), added.path, replaced)
-        except (MemsearchError, OSError, MemoryError) as error:
-            why = str(error) or "not enough memory"
-            return Note(
-                added.entry_id,
-                "",
-                day,
-                time,
-                "",
-                "",
-                "",
-                "note",
-                clean[:_TITLE],
-                clean,
-                clean,
-                marks,
-                added.path,
-                0,
-                0,
-                replaced=replaced,
-                unconfirmed=why,
-            )
-
-    def _marks_of(self, by: str, text: str) -> dict[str, str]:
-        """Return the marks of a text that an agent writes; {} if a person writes it."""
-        from memsearch_engine.capture import authors
-
-        author = authors.named(by) if by else authors.here()
-        if author is None:
-            return {}
-        why = authors.doubt(self._scope.home, author, self._scope.place.root, text)
-        return {"by": author.agent} | ({"trust": str(why)} if why else {})
-
-    def _prepare(self) -> None:
-        """Update the context that is injected at the next start of a session.
-
-        This also works without the service.
-        """
-        from memsearch_engine.core.settings import load
-        from memsearch_engine.longterm.injected import prepare
-
-        self._scope.register()
-        with contextlib.suppress(OSError, MemsearchError):
-            prepare(
-                self._scope.home,
-                load(self._scope.home),
-                self._scope.place.memory,
-                self._scope.project.id,
-            )
+        return self._editor.add(text, day=day, time=time, by=by)
 
     def edit(
         self, name: str, text: str, *, if_match: str = "", path: str = "", is_checked: bool = False
@@ -589,22 +409,7 @@ class Memory:
             Conflict: it changed since it was read; ``current`` has its present text.
             UsageError: the text is empty, or would begin another entry.
         """
-        from memsearch_engine.journal.note import Note
-        from memsearch_engine.journal.write import Target, target_of
-        from memsearch_engine.secrets.scan import redact
-
-        path, entry = self._found(name, path)
-        clean, found = redact(text, self._scope.home)
-        now = self._scope.journal.edit(
-            self._scope.memory_of(path), Target(path, entry.id, if_match or entry.hash), clean
-        )
-        if not is_checked and (marks := self._marks_of("", clean)):
-            for mark in marks:
-                now = self._scope.journal.mark(
-                    self._scope.memory_of(path), target_of(path, now), mark, marks[mark]
-                )
-        self._prepare()
-        return Note.of(now, path, tuple(finding.placeholder for finding in found))
+        return self._editor.edit(name, text, if_match=if_match, path=path, is_checked=is_checked)
 
     def mark(self, name: str, mark: str, value: str | None = "") -> Note:
         """Set or remove a mark of an entry. It can be undone.
@@ -613,18 +418,7 @@ class Memory:
             mark: ``pin``, ``expires``, ``confidence`` or ``superseded-by``.
             value: None removes the mark.
         """
-        from memsearch_engine.injection.supersessions import check_is_note
-        from memsearch_engine.journal.note import Note
-        from memsearch_engine.journal.write import target_of
-
-        path, entry = self._found(name)
-        if value and mark == "superseded-by":
-            check_is_note(self._scope.home, self._scope.section(value))
-        now = self._scope.journal.mark(
-            self._scope.memory_of(path), target_of(path, entry), mark, value
-        )
-        self._prepare()
-        return Note.of(now, path)
+        return self._editor.mark(name, mark, value)
 
     def delete(self, *notes: str | Note, if_match: str = "") -> list[Note]:
         """Remove entries, all or none; one step of undo. Returns what was removed.
@@ -636,17 +430,7 @@ class Memory:
         Raises:
             NotFound: no such entry. Conflict: one changed since it was read.
         """
-        from memsearch_engine.journal.note import Note
-        from memsearch_engine.journal.write import Target
-
-        gone = [note if isinstance(note, Note) else self.note(note) for note in notes]
-        if if_match and len(gone) != 1:
-            raise UsageError("if_match is for one entry")
-        if gone:
-            targets = [Target(note.path, note.id, if_match or note.hash) for note in gone]
-            self._scope.journal.delete(self._scope.memory_of(gone[0].path), targets)
-            self._prepare()
-        return gone
+        return self._editor.delete(*notes, if_match=if_match)
 
     def delete_each(self, targets: Sequence[Target]) -> None:
         """Remove entries, all or none, as one step of undo.
@@ -658,44 +442,14 @@ class Memory:
             NotFound: an entry does not exist.
             Conflict: an entry has changed.
         """
-        if targets:
-            self._scope.journal.delete(self._scope.memory_of(targets[0].path), list(targets))
-            self._prepare()
+        self._editor.delete_each(targets)
 
     def mark_each(self, targets: Sequence[Target], mark: str, value: str | None) -> list[Entry]:
         """Set a mark of several entries, all or none, as one step of undo.
 
-        Args:
-            targets: the entries as they were read.
-
-        Raises:
-            NotFound: an entry does not exist.
-            Conflict: an entry has changed.
+        The errors are those of ``delete_each``, the marks those of ``mark``.
         """
-        if not targets:
-            return []
-        marked = self._scope.journal.mark_each(
-            self._scope.memory_of(targets[0].path), list(targets), mark, value
-        )
-        self._prepare()
-        return marked
-
-    def _found(self, name: str, path: str = "") -> tuple[str, Entry]:
-        if path:
-            return path, self._entry_in(path, name)
-        section = self._scope.section(name)
-        return section.path, section.entry
-
-    def _entry_in(self, path: str, name: str) -> Entry:
-        from memsearch_engine.journal.files import read_day
-
-        entry = read_day(path).find(name)
-        if entry is None:
-            raise NotFound(
-                f"no entry {name} in {path}",
-                "`memsearch entries` lists what is there; it may have moved",
-            )
-        return entry
+        return self._editor.mark_each(targets, mark, value)
 
     def undo(self, name: str = "", *, everywhere: bool = False) -> list[Change]:
         """Undo the last change of this project. This also works after a restart.
@@ -710,28 +464,11 @@ class Memory:
         Raises:
             Conflict: an entry has changed since.
         """
-        done = self._scope.journal.undo(*self._step(name, everywhere))
-        if done:
-            self._prepare()
-        return done
+        return self._editor.undo(name, everywhere=everywhere)
 
     def redo(self, name: str = "", *, everywhere: bool = False) -> list[Change]:
         """Redo the last undone change. The arguments are those of ``undo``."""
-        done = self._scope.journal.redo(*self._step(name, everywhere))
-        if done:
-            self._prepare()
-        return done
-
-    def _step(self, name: str, everywhere: bool) -> tuple[str, str]:
-        entry_id = self._also_deleted(name) if name else ""
-        return "" if everywhere or entry_id else os.path.abspath(self._scope.place.memory), entry_id
-
-    def _also_deleted(self, name: str) -> str:
-        """An entry's full id; *name* itself where it is not there any more."""
-        try:
-            return self._scope.section(name).entry.id
-        except NotFound:
-            return name
+        return self._editor.redo(name, everywhere=everywhere)
 
     def history(self, name: str = "", *, limit: int = 20, everywhere: bool = False) -> list[Change]:
         """Return changes of notes, newest first.
@@ -740,10 +477,7 @@ class Memory:
             name: only changes of this entry, which may be deleted.
             everywhere: of all projects.
         """
-        log = self._scope.journal.history
-        where = "" if everywhere else os.path.abspath(self._scope.place.memory)
-        found = log.of_entry(self._also_deleted(name)) if name else log.recent(where, limit)
-        return found[:limit]
+        return self._editor.history(name, limit=limit, everywhere=everywhere)
 
     def forget_changes(self, days: float, *, dry_run: bool = False) -> int:
         """Forget the changes of all projects that are older than *days*. They can't be undone then.
@@ -754,16 +488,12 @@ class Memory:
         return self._scope.journal.history.prune(max_days=days, dry_run=dry_run)
 
     def restore(self, change: int) -> Change:
-        """Restore an entry as it was before a change.
-
-        This is a new change, which can be undone.
+        """Restore an entry as it was before a change. This is a new change, which can be undone.
 
         Args:
             change: the number (``seq``) of the change.
         """
-        done = self._scope.journal.restore(change)
-        self._prepare()
-        return done
+        return self._editor.restore(change)
 
     # -- what new sessions get
 
@@ -777,22 +507,7 @@ class Memory:
             everywhere: for all projects instead of this one.
             by: name of the agent that writes; by default the agent that runs this process, if any.
         """
-        from memsearch_engine.core.settings import load
-        from memsearch_engine.longterm.facts import Fact as Made
-        from memsearch_engine.longterm.facts import remember
-        from memsearch_engine.longterm.injected import refresh
-
-        if not everywhere and fact.strip():
-            self._scope.register()
-        project = "" if everywhere else self._scope.project.id
-        marks = self._marks_of(by, fact)
-        if why := marks.get("trust"):
-            note = self.add(fact, by=by)
-            return Made(note.id, project[:8], note.title, note.path, marks["by"], why)
-        name = "" if everywhere else self._scope.project.name
-        noted = remember(self._scope.home, fact, project=project, name=name, by=marks.get("by", ""))
-        refresh(self._scope.home, load(self._scope.home))
-        return noted
+        return self._editor.remember(fact, everywhere=everywhere, by=by)
 
     def forgettable(self, words: str) -> list[Match]:
         """Find lines of the long-term memory, for this project and for all, with every word.
@@ -802,9 +517,7 @@ class Memory:
         """
         from memsearch_engine.longterm.forgetting import find
 
-        return find(
-            self._scope.home, words, "" if self._scope.everything else self._scope.project.id
-        )
+        return find(self.home, words, "" if self.everything else self.project.id)
 
     def forget(self, words: str, matches: list[Match]) -> int:
         """Remove the lines that ``forgettable`` found from the long-term memory.
@@ -812,23 +525,19 @@ class Memory:
         Returns:
             The number with which they can be restored.
         """
-        from memsearch_engine.core.settings import load
         from memsearch_engine.longterm.forgetting import forget
         from memsearch_engine.longterm.injected import refresh
 
-        number = forget(self._scope.home, words, matches)
-        refresh(self._scope.home, load(self._scope.home))
+        number = forget(self.home, words, matches)
+        refresh(self.home, self.settings)
         return number
 
     def facts(self) -> list[Fact]:
         """Remembered facts that hold here, oldest first."""
         from memsearch_engine.longterm.facts import facts
 
-        return [
-            fact
-            for fact in facts(self._scope.home)
-            if self._scope.everything or fact.scope in ("", self._scope.project.id[:8])
-        ]
+        here = None if self.everything else ("", self.project.id[:8])
+        return [fact for fact in facts(self.home) if here is None or fact.scope in here]
 
     def context(self, agent: str = "claude-code") -> Context:
         """Return the context that a new session of *agent* in this project gets, with its tokens.
@@ -836,42 +545,9 @@ class Memory:
         Raises:
             UsageError: no such agent.
         """
-        from memsearch_engine.core import agent_registry
-        from memsearch_engine.core.settings import load
-        from memsearch_engine.injection.hook_answers import text_for
-        from memsearch_engine.injection.session_start import build
-        from memsearch_engine.longterm.injected import injected, injected_page, outdated
+        from memsearch_engine.longterm.injected import session_context
 
-        if agent not in agent_registry.names():
-            raise UsageError(
-                f"no agent named {agent}", f"known: {', '.join(agent_registry.names())}"
-            )
-        settings = load(self._scope.home)
-        inject = settings.recall.inject
-        page = (
-            injected_page(
-                self._scope.home, settings, self._scope.place.memory, self._scope.project.id
-            )
-            if inject
-            else ""
-        )
-        kept = (
-            injected(self._scope.home, self._scope.project.id, settings.longterm.max_tokens, page)
-            if inject
-            else ""
-        )
-        most = settings.recall.max_tokens if inject else 0
-        context = build(
-            self._scope.home,
-            self._scope.place.memory,
-            agent_registry.context_lines(agent),
-            most,
-            longterm=kept,
-            origin=self._scope.journal.origin,
-            outdated=outdated(self._scope.home, self._scope.project.id),
-        )
-        context.text = text_for(agent_registry.agent(agent), context.text)
-        return context
+        return session_context(self._scope, agent)
 
     # -- the service
 
@@ -881,9 +557,7 @@ class Memory:
         force: bool = False,
         progress: Callable[[dict[str, Any]], None] | None = None,
     ) -> list[IndexResult]:
-        """Update the index of this project (or of all) now.
-
-        The service does this by itself a moment after each change.
+        """Update the index of this project (or of all) now, as the service does after each change.
 
         Args:
             paths: files and folders that are indexed with this project from now on.
@@ -893,18 +567,7 @@ class Memory:
         Raises:
             Unreachable: the service can't be started.
         """
-        from memsearch_engine.index.rows import IndexResult
-
-        return self._scope.call(
-            "index",
-            list[IndexResult],
-            timeout_s=_LONG_S,
-            progress=progress,
-            place=self._scope.place_param,
-            paths=[os.path.abspath(path) for path in paths],
-            force=force,
-            all_projects=self._scope.everything,
-        )
+        return self.service.index(paths, force=force, progress=progress)
 
     def watch(self, *, timeout_s: float | None = None) -> Iterator[Update]:
         """Yield the notes that are added, changed and removed from now on, by anyone.
@@ -914,7 +577,7 @@ class Memory:
         """
         from memsearch_engine.service.changes import updates
 
-        return updates(self._listed_anew, partial(connect, self._scope.home), timeout_s)
+        return updates(self._scope.files_anew, partial(connect, self._scope.home), timeout_s)
 
     def changes(self, *, every_s: float = 30.0) -> Iterator[IndexStatus]:
         """Yield the state of the service: now, after each change, and at regular times.
@@ -928,19 +591,3 @@ class Memory:
         from memsearch_engine.service.changes import states
 
         return states(partial(connect, self.home), every_s)
-
-    def _listed_anew(self) -> list[DayFile]:
-        if self._scope.everything:
-            self._scope.forget_projects()
-        return self._scope.files()
-
-
-def _moment(day: str, time: str) -> tuple[str, str]:
-    """(day, time), those of now where they are ''. Raises UsageError."""
-    now = datetime.now()
-    try:
-        day = date.fromisoformat(day).isoformat() if day else now.date().isoformat()
-        time = datetime.strptime(time, "%H:%M").strftime("%H:%M") if time else now.strftime("%H:%M")
-    except ValueError as error:
-        raise UsageError(str(error), "a day is 2026-02-09, a time 14:30") from error
-    return day, time

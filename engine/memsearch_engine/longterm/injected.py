@@ -11,8 +11,8 @@ import os
 from collections.abc import Mapping
 from itertools import accumulate, takewhile
 
-from memsearch_engine.core import freshness
-from memsearch_engine.core.errors import MemsearchError, Unreachable
+from memsearch_engine.core import agent_registry, freshness
+from memsearch_engine.core.errors import MemsearchError, Unreachable, UsageError
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.llm.tokens import estimate
 from memsearch_engine.core.project_location import has_notes
@@ -20,10 +20,12 @@ from memsearch_engine.core.project_registry import Registry
 from memsearch_engine.core.projects import Project
 from memsearch_engine.core.settings import Settings, secret
 from memsearch_engine.index.catalog import Catalog
-from memsearch_engine.injection.session_start import prebuild
+from memsearch_engine.injection.hook_answers import text_for
+from memsearch_engine.injection.session_start import Context, build, prebuild
 from memsearch_engine.injection.usage import without_citations
 from memsearch_engine.longterm import pages, workspace
 from memsearch_engine.longterm.facts import facts as remembered
+from memsearch_engine.search.scope import Scope
 
 _HEAD = (
     "Long-term memory, checked by the user. Where a line of it helps, end your reply with its "
@@ -110,6 +112,38 @@ def _within(lines: list[str], tokens: int) -> tuple[list[str], int]:
     return fitting, tokens
 
 
+def session_context(scope: Scope, agent: str) -> Context:
+    """Return the context that a new session of *agent* in the scope's project gets.
+
+    Raises:
+        UsageError: no such agent.
+    """
+    if agent not in agent_registry.names():
+        known = ", ".join(agent_registry.names())
+        raise UsageError(f"no agent named {agent}", f"known: {known}")
+    home, settings = scope.home, scope.settings
+    memory, project = scope.place.memory, scope.project.id
+    context = build(
+        home,
+        memory,
+        agent_registry.context_lines(agent),
+        settings.recall.max_tokens if settings.recall.inject else 0,
+        longterm=_text(home, settings, memory, project),
+        origin=scope.journal.origin,
+        outdated=outdated(home, project),
+    )
+    context.text = text_for(agent_registry.agent(agent), context.text)
+    return context
+
+
+def _text(home: Home, settings: Settings, memory: str, project: str) -> str:
+    """Return what the settings let be injected of the long-term memory."""
+    if not settings.recall.inject:
+        return ""
+    page = injected_page(home, settings, memory, project)
+    return injected(home, project, settings.longterm.max_tokens, page)
+
+
 def prepare(home: Home, settings: Settings, memory: str, project: str) -> bool:
     """Prepare the file from which hooks inject context into new sessions of a project.
 
@@ -129,13 +163,11 @@ def prepare(home: Home, settings: Settings, memory: str, project: str) -> bool:
     with contextlib.suppress(MemsearchError):
         sources.append(pages.path_of(settings, place, "project"))
     seen = freshness.stamps(sources)
-    page = injected_page(home, settings, memory, project) if recall.inject else ""
-    text = injected(home, project, settings.longterm.max_tokens, page) if recall.inject else ""
     return prebuild(
         home,
         memory,
         recall.max_tokens if recall.inject else 0,
-        longterm=text,
+        longterm=_text(home, settings, memory, project),
         hint=recall.hint,
         wait_ms=recall.wait_ms if recall.prompt else 0,
         carry_ms=2 * recall.wait_ms if recall.compaction else 0,

@@ -14,8 +14,9 @@ from memsearch_engine.injection.notes import mark_withheld
 from memsearch_engine.journal.disk import locked
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.note import Note
-from memsearch_engine.search.scope import NoteWriter, Scope
+from memsearch_engine.search.scope import Scope
 from memsearch_engine.search.supersession.listing import Supersession
+from memsearch_engine.service.note_editor import NoteEditor
 
 _MIN_NAME = 4
 _MAX_NOTE = 8_000  # maximum characters of a note
@@ -33,8 +34,8 @@ class AgentFiles:
     []
     """
 
-    def __init__(self, scope: Scope, notes: NoteWriter) -> None:
-        self._scope, self._notes = scope, notes
+    def __init__(self, scope: Scope) -> None:
+        self._scope, self._notes = scope, NoteEditor(scope)
 
     def all(self, *, agent: str = "", compare: bool = False) -> list[AgentFile]:
         """Return the memory files for this project (or for all), in their agents' reading order.

@@ -17,9 +17,10 @@ from memsearch_engine.index.rows import CatalogBroken
 from memsearch_engine.journal.model import Entry, safe_branch
 from memsearch_engine.journal.note import Note
 from memsearch_engine.search.lexical import file_rows
-from memsearch_engine.search.scope import NoteWriter, Scope
+from memsearch_engine.search.scope import Scope
 from memsearch_engine.search.sections import Section
 from memsearch_engine.service.answers import Verified
+from memsearch_engine.service.note_editor import NoteEditor
 from memsearch_engine.staleness import ask, references
 from memsearch_engine.staleness.finding import NoteStaleness, ReferenceState
 
@@ -41,8 +42,8 @@ class Staleness:
     []
     """
 
-    def __init__(self, scope: Scope, notes: NoteWriter) -> None:
-        self._scope, self._notes = scope, notes
+    def __init__(self, scope: Scope) -> None:
+        self._scope, self._notes = scope, NoteEditor(scope)
 
     def verify(self, progress: Callable[[dict[str, Any]], None] | None = None) -> StalenessReport:
         """Compare the notes of the project (or of all) with its repository now.

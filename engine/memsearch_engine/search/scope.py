@@ -51,22 +51,6 @@ class ServiceCall(Protocol):
         ...
 
 
-class NoteWriter(Protocol):
-    """Writes notes as ``Memory`` does: secrets are removed, and every change can be undone."""
-
-    def add(self, text: str) -> Note:
-        """Write a new note."""
-        ...
-
-    def edit(self, name: str, text: str, *, if_match: str = "", path: str = "") -> Note:
-        """Replace the text of a note."""
-        ...
-
-    def mark(self, name: str, mark: str, value: str | None = "") -> Note:
-        """Set a mark of a note, or remove it if *value* is None."""
-        ...
-
-
 class Scope:
     """One project, or all registered projects. Threads may share it.
 
@@ -175,6 +159,25 @@ class Scope:
         with contextlib.closing(Registry(self.home)) as registry:
             return registry.all()
 
+    def forget_project(self, name: str) -> Project:
+        """Unregister a project and drop its index; see ``Memory.forget_project``."""
+        named = self.named([name]) if os.sep not in name else []
+        path = os.path.abspath(name)
+        found = [p for p in named or self.named(["*"]) if named or p.root == path]
+        if len(found) != 1:
+            several = ", ".join(project.root for project in found)
+            raise UsageError(
+                f"several projects are named {name}: {several}"
+                if found
+                else f"no project at {path}",
+                "name one by its path: `memsearch project --all` lists them",
+            )
+        (project,) = found
+        self.call("forget_project", bool, timeout_s=90, root=project.root)
+        self.home.context(project.memory).unlink(missing_ok=True)
+        self.forget_projects()
+        return project
+
     def named(self, names: list[str]) -> list[Project]:
         """The registered projects with these names, slugs, ids or collections (``*``: all).
 
@@ -247,6 +250,12 @@ class Scope:
 
         found = [file for project in self.projects for file in list_notes(project.memory).files]
         return sorted(found, key=lambda file: (file.day, file.path), reverse=True)
+
+    def files_anew(self) -> list[DayFile]:
+        """As ``files``, with the projects that were registered since."""
+        if self.everything:
+            self.forget_projects()
+        return self.files()
 
     def document(self, path: str) -> Document:
         """A file of notes with its entries. Raises OSError."""

@@ -6,10 +6,11 @@ Methods import the modules that they need, because most methods only call the se
 from __future__ import annotations
 
 import contextlib
+import os
 from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memsearch_engine.search.scope import Scope
 from memsearch_engine.service import launch
@@ -20,9 +21,10 @@ if TYPE_CHECKING:
     from memsearch_engine.capture.discover import FoundAgent
     from memsearch_engine.capture.ledger import MissedTurn, TurnOutcome
     from memsearch_engine.core.llm.spend import Spent
+    from memsearch_engine.index.rows import IndexResult
 
 Progress = Callable[[str, int, int], None]
-_LONG_S = 300.0
+_LONG_S, _INDEX_S = 300.0, 24 * 3600.0
 
 
 class Capture:
@@ -225,6 +227,28 @@ class Service:
         scope = self._scope
         return scope.call(
             "health", Health, place=scope.place_param, timeout_s=60, all_projects=scope.everything
+        )
+
+    def index(
+        self,
+        paths: Sequence[str] = (),
+        *,
+        force: bool = False,
+        progress: Callable[[dict[str, Any]], None] | None = None,
+    ) -> list[IndexResult]:
+        """Update the index of these projects now; see ``Memory.index``."""
+        from memsearch_engine.index.rows import IndexResult
+
+        scope = self._scope
+        return scope.call(
+            "index",
+            list[IndexResult],
+            timeout_s=_INDEX_S,
+            progress=progress,
+            place=scope.place_param,
+            paths=[os.path.abspath(path) for path in paths],
+            force=force,
+            all_projects=scope.everything,
         )
 
     def stop(self) -> bool:

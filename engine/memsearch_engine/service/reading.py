@@ -27,10 +27,11 @@ from memsearch_engine.journal.note import Note
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.longterm.store import note_read
 from memsearch_engine.search import sections
+from memsearch_engine.search.scope import Scope
 from memsearch_engine.search.sections import Section
 from memsearch_engine.search.supersession import listing
 from memsearch_engine.search.supersession.listing import Supersession
-from memsearch_engine.search.supersession.overrides import Overrides
+from memsearch_engine.search.supersession.overrides import Overrides, read_overrides
 from memsearch_engine.search.views import DISPLAY, note_view
 from memsearch_engine.staleness.finding import NoteStaleness
 
@@ -61,10 +62,25 @@ def find_section(
         return sections.find(catalog, others(), name)
 
 
-def note_opened(home: Home, found: Section) -> None:
+def note_opened(home: Home, entry_id: str, agent: str, session: str) -> None:
     """Record that the content of an entry was read. Its session is then remembered longer."""
-    note_read(home, found.entry.agent, found.entry.session)
-    injection_log.mark_opened(home, found.entry.id)
+    note_read(home, agent, session)
+    injection_log.mark_opened(home, entry_id)
+
+
+def open_section(scope: Scope, name: str, *, lines: int | None, whole: bool) -> dict[str, Any]:
+    """Return ``section_view`` for an entry or chunk id in a caller's scope, and record a use."""
+    found = scope.section(name)
+    note_opened(scope.home, found.entry.id, found.entry.agent, found.entry.session)
+    return section_view(
+        scope.catalog,
+        scope.journal.origin,
+        lambda: read_overrides(scope.home),
+        found.project or scope.project,
+        found,
+        lines=lines,
+        whole=whole,
+    )
 
 
 def section_view(

@@ -16,6 +16,7 @@ from memsearch_engine.service.calls import sent
 from memsearch_engine.service.launch import connect
 
 if TYPE_CHECKING:  # a search through the service needs none of these
+    from memsearch_engine.journal.note import Note
     from memsearch_engine.search.as_of import NotesAsOf
     from memsearch_engine.search.explain import Absence
 
@@ -121,6 +122,35 @@ class Searcher:
             scope = self._scoped(request.projects)
             put_back(self._scope.catalog, answer, request, self.then(request.as_of, scope), scope)
         return answer
+
+    def entries(
+        self,
+        day: str = "",
+        *,
+        agent: str = "",
+        limit: int | None = None,
+        last: str = "",
+        as_of: str = "",
+    ) -> list[Note]:
+        """Return notes without a search, newest day first; see ``Memory.entries``."""
+        from memsearch_engine.journal.note import Note
+
+        found: list[Note] = []
+        then = self.then(as_of) if as_of else None
+        for file in self._scope.days():
+            if (day and not day <= file.day <= (last or day)) or (as_of and file.day > as_of):
+                continue
+            with contextlib.suppress(OSError):
+                now = self._scope.read(file)
+                entries = then.read(file, now) if then else now
+                found += [
+                    Note.of(entry, file.path)
+                    for entry in entries
+                    if not agent or entry.agent == agent
+                ]
+            if limit is not None and len(found) >= limit:
+                break
+        return found[:limit]
 
     def then(self, day: str, projects: list[Project] | None = None) -> NotesAsOf:
         """Return the older versions of the notes that were changed after a day.

@@ -148,7 +148,8 @@ class SearchHandlers:
     ) -> dict[str, Any]:
         """Open the section behind a hit for a client that prints it (``section_view``)."""
         project, found = self._state.project_at(place), self._section(place, name, everything)
-        reading.note_opened(self._state.home, found)
+        entry = found.entry
+        reading.note_opened(self._state.home, entry.id, entry.agent, entry.session)
         return reading.section_view(
             self._state.indexer.catalog,
             self._state.journal.origin,
