@@ -299,10 +299,10 @@ def record(home: Home, agent: str) -> Record | None:
         ) from error
 
 
-def was_edited(kept: WrittenFile) -> bool:
+def was_edited(written: WrittenFile) -> bool:
     """Return whether a file was changed or deleted after we wrote it."""
     try:
-        return safe_files.read(kept.path, _MAX_FILE) != _decode(kept.after)
+        return safe_files.read(written.path, _MAX_FILE) != _decode(written.after)
     except OSError:
         return True
 

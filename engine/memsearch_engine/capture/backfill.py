@@ -14,7 +14,13 @@ import msgspec
 from memsearch_engine.agents.transcripts.evidence import shortened
 from memsearch_engine.agents.transcripts.locate import all_sessions, open_session, unknown_files
 from memsearch_engine.agents.transcripts.model import Conversation, Session, Turn
-from memsearch_engine.capture.capture_pipeline import CapturePipeline, home_of, local_time, noted_at
+from memsearch_engine.capture.capture_pipeline import (
+    CapturedTurn,
+    CapturePipeline,
+    home_of,
+    local_time,
+    noted_at,
+)
 from memsearch_engine.capture.extract import is_trivial
 from memsearch_engine.capture.ledger import SeenSession, SeenTurn
 from memsearch_engine.capture.replies import in_context
@@ -297,7 +303,7 @@ def run(
             try:
                 for turn in in_context(conversation, place := conversation.find(name), place + 1):
                     memory = "" if home_of(turn.cwd, pipeline.home) else orphans
-                    _tell(
+                    _count_turn(
                         report,
                         pipeline.capture(turn, work.where, memory=memory, at=work.where.modified),
                     )
@@ -313,13 +319,12 @@ def run(
     return report
 
 
-def _tell(report: ImportReport, kept: object) -> None:
-    outcome, memory = kept.outcome, kept.memory  # type: ignore[attr-defined]
-    if kept.written:  # type: ignore[attr-defined]
+def _count_turn(report: ImportReport, captured: CapturedTurn) -> None:
+    if captured.written:
         report.written += 1
-        if memory not in report.memories:
-            report.memories.append(memory)
-    elif outcome == "captured":
+        if captured.memory not in report.memories:
+            report.memories.append(captured.memory)
+    elif captured.outcome == "captured":
         report.known += 1
     else:
         report.skipped += 1

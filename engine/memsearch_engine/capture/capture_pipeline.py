@@ -173,14 +173,14 @@ class CapturePipeline:
         self._note(turn, when, turn.cwd, CapturedTurn("failed"), reason[:300])
 
     def _note(
-        self, turn: Turn, when: datetime, cwd: str, kept: CapturedTurn, reason: str = ""
+        self, turn: Turn, when: datetime, cwd: str, captured: CapturedTurn, reason: str = ""
     ) -> CapturedTurn:
         day, started = when.date().isoformat(), when.timestamp()
         seen = SeenTurn(
-            turn.agent, turn.session, turn.turn, day, cwd, kept.outcome, reason, started
+            turn.agent, turn.session, turn.turn, day, cwd, captured.outcome, reason, started
         )
         self.ledger.note([seen])
-        return kept
+        return captured
 
 
 def _branch(turn: Turn, cwd: str) -> str:

@@ -160,7 +160,7 @@ def _reconcile(
                 pipeline.note_new(turn)
                 continue
             try:
-                kept = pipeline.capture(turn, where)
+                captured = pipeline.capture(turn, where)
             except (
                 OSError,
                 MemsearchError,
@@ -168,8 +168,8 @@ def _reconcile(
                 pipeline.note_failed(turn, str(error))
                 whole = False
                 continue
-            if kept.written and kept.memory not in written:
-                written.append(kept.memory)
+            if captured.written and captured.memory not in written:
+                written.append(captured.memory)
     return whole
 
 
@@ -200,16 +200,16 @@ def shares(pipeline: CapturePipeline, since_day: str = "") -> list[DayCoverage]:
 
 def alarms(pipeline: CapturePipeline) -> list[str]:
     """Return one sentence for each agent from which turns have stopped arriving."""
-    said = []
+    found = []
     now = time.time()
     for agent, since in pipeline.ledger.captured_since().items():
         late = pipeline.ledger.late(agent, since, now - _ALARM_S)
         if late:
-            said.append(
+            found.append(
                 f"{agent}: {late} turns are not in memory: "
                 f"capture has stopped (`memsearch agents status {agent}`)"
             )
-    return said
+    return found
 
 
 def report(pipeline: CapturePipeline, since_day: str = "") -> Coverage:

@@ -208,8 +208,8 @@ def work(
     outcome = QueueOutcome(waiting=[], memories=[], opened=[])
     if not home.inbox.is_dir():
         return outcome
-    held = lock(home.inbox)
-    if held is None:
+    lock_fd = lock(home.inbox)
+    if lock_fd is None:
         return outcome  # another process is working
     try:
         if settings is None or settings.capture.enabled:
@@ -223,7 +223,7 @@ def work(
                 Path(event.path).unlink(missing_ok=True)
                 outcome.skipped += 1
     finally:
-        os.close(held)
+        os.close(lock_fd)
     return outcome
 
 
@@ -402,15 +402,15 @@ def _take(event: HookEvent, pipeline: CapturePipeline, outcome: QueueOutcome) ->
                 renamed[1] + (turn.cwd or event.cwd)[len(renamed[0]) :], pipeline.home
             )
         try:
-            kept = pipeline.capture(turn, where, memory=memory, cwd=event.cwd, at=event.at)
+            captured = pipeline.capture(turn, where, memory=memory, cwd=event.cwd, at=event.at)
         except (OSError, MemsearchError) as error:
             pipeline.note_failed(turn, str(error))
             raise
-        if kept.written:
+        if captured.written:
             outcome.captured += 1
-            if kept.memory not in outcome.memories:
-                outcome.memories.append(kept.memory)
-        elif kept.outcome == "captured":
+            if captured.memory not in outcome.memories:
+                outcome.memories.append(captured.memory)
+        elif captured.outcome == "captured":
             outcome.already += 1
         else:
             outcome.skipped += 1

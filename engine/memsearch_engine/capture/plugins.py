@@ -147,12 +147,12 @@ def status(home: Home, agent: str) -> PluginStatus:
     try:
         return _status(home, agent)
     except (UsageError, Unreachable) as error:
-        kept = record(home, agent)
+        recorded = record(home, agent)
         program = shutil.which(agent_registry.agent(agent).program) or ""
         return PluginStatus(
             agent,
-            kept is not None,
-            kept.version if kept else "",
+            recorded is not None,
+            recorded.version if recorded else "",
             program,
             [],
             [f"{error} ({error.hint})"],
@@ -162,11 +162,11 @@ def status(home: Home, agent: str) -> PluginStatus:
 
 def _status(home: Home, agent: str) -> PluginStatus:
     kind = installer(agent)
-    kept = record(home, agent)
+    recorded = record(home, agent)
     problems: list[str] = []
     plugin = kind.plugin()
     by_plugin = bool(plugin) and not kind.hooked()
-    if kept is not None and not by_plugin:
+    if recorded is not None and not by_plugin:
         changed = [patch.path for patch in kind.patches(replace_peer=False) if patch.changes]
         again = f"`memsearch agents install {agent}` mends it"
         problems += [f"{path} is not as it was installed: {again}" for path in changed]
@@ -182,14 +182,14 @@ def _status(home: Home, agent: str) -> PluginStatus:
     program = shutil.which(agent_registry.agent(agent).program) or ""
     return PluginStatus(
         agent,
-        kept is not None or bool(plugin),
-        kept.version if kept else plugin,
+        recorded is not None or bool(plugin),
+        recorded.version if recorded else plugin,
         program,
-        [f.path for f in kept.files] if kept else [],
+        [f.path for f in recorded.files] if recorded else [],
         problems,
         kind.peer(),
         plugin,
-        kind.notes() if kept or plugin else [],
+        kind.notes() if recorded or plugin else [],
     )
 
 

@@ -76,11 +76,11 @@ def cited(projects: list[Project]) -> dict[tuple[str, str], list[Anchor]]:
 def survey(home: Home, projects: list[Project], folders: AgentFolders) -> Survey:
     """Return how many cited turns are live, archived or lost, and which transcripts will expire."""
     result = Survey(expiring=[])
-    kept = Archive(home).names()
+    archived = Archive(home).names()
     now = time.time()
     for (agent, session), anchors in cited(projects).items():
         where = find_session(agent, session, anchors[0].path, folders)
-        unkept = sum((agent, session, anchor.turn) not in kept for anchor in anchors)
+        unkept = sum((agent, session, anchor.turn) not in archived for anchor in anchors)
         if where is None:
             result.kept += len(anchors) - unkept
             result.lost += unkept
@@ -113,7 +113,7 @@ def archive_all(
     archive = Archive(home)
     names = archive.names()
     wanted = cited(projects)
-    kept, failed = 0, []
+    count, failed = 0, []
     try:
         for number, ((agent, session), anchors) in enumerate(wanted.items()):
             if progress:
@@ -127,12 +127,12 @@ def archive_all(
                 for name in turns:
                     place = conversation.find(name)
                     for turn in conversation.turns(place, place + 1) if place >= 0 else []:
-                        kept += archive.put(redacted(turn, home))
+                        count += archive.put(redacted(turn, home))
             except (OSError, MemsearchError) as error:
                 failed.append((where.path, str(error)))
     finally:
         archive.close()
-    return kept, failed
+    return count, failed
 
 
 def _days_kept(agent: str, folders: AgentFolders) -> int:

@@ -342,9 +342,9 @@ def _turn(home: Home, job: SummaryJob) -> Turn:
     from memsearch_engine.agents.known_folders import known_folders
     from memsearch_engine.agents.transcripts.evidence import Archive
 
-    kept = Archive(home).get(job.agent, job.session, job.turn)
-    if kept is not None:
-        return kept
+    archived = Archive(home).get(job.agent, job.session, job.turn)
+    if archived is not None:
+        return archived
     folders = AgentFolders.from_env(seen=known_folders(home))
     found = open_anchor(
         job.agent, job.session, job.turn, job.transcript, folders, context=0, cache=home.offsets

@@ -53,13 +53,13 @@ class Transcripts:
         try:
             return window(self._live(entry), turn, context)
         except NotFound:
-            kept = (
+            archived = (
                 Archive(self._scope.home).get(entry.agent, entry.session, turn)
                 if entry.anchor
                 else None
             )
-            if kept is not None:
-                return Excerpt(str(self._scope.home.evidence), [kept], 0, 0, 1, "archived")
+            if archived is not None:
+                return Excerpt(str(self._scope.home.evidence), [archived], 0, 0, 1, "archived")
             if near is None:
                 raise
             live = self._live(entry)

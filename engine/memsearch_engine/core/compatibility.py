@@ -75,7 +75,7 @@ def translated(flat: dict[str, Any], known_model: Any) -> tuple[dict[str, Any], 
         Our settings by dotted key, and for each translated key what happens instead.
     """
     found: dict[str, Any] = {}
-    said: dict[str, str] = {}
+    remarks: dict[str, str] = {}
     for key, value in flat.items():
         if key == "chunking.max_chunk_size" and isinstance(value, int):
             found.setdefault("chunking.max_chars", max(200, min(value, 20_000)))
@@ -85,24 +85,24 @@ def translated(flat: dict[str, Any], known_model: Any) -> tuple[dict[str, Any], 
             found[_COMPACT[key]] = _last_of(flat, _COMPACT[key])
         elif key in KEYS:
             if key == "reranker.model" and value:
-                said[key] = (
+                remarks[key] = (
                     "hits are not reranked: on its evaluation set that made most searches worse"
                 )
         elif key == "milvus.uri" and isinstance(value, str) and value and not _SERVER.match(value):
             found[key] = ""
             if not value.endswith("/.memsearch/milvus.db"):
-                said[key] = (
+                remarks[key] = (
                     f"{value} is not opened: "
                     "the index of this product lies in its own home folder, without an open port"
                 )
         elif key == "embedding.provider" and value in ("local", ""):
             found[key] = "onnx"
             if value:
-                said[key] = "sentence-transformers is not used: the built-in ONNX model is"
+                remarks[key] = "sentence-transformers is not used: the built-in ONNX model is"
         elif key == "embedding.model" and isinstance(value, str) and _HUB_MODEL.match(value):
             onnx = flat.get("embedding.provider", "onnx") in ("onnx", "local", "")
             if onnx and not known_model(value):
-                said[key] = (
+                remarks[key] = (
                     f"{value} is not here: "
                     "the built-in model is used (`memsearch models list` has others)"
                 )
@@ -120,13 +120,13 @@ def translated(flat: dict[str, Any], known_model: Any) -> tuple[dict[str, Any], 
         isinstance(own := flat.get("prompts.compact"), str) and own
     ):  # this one of its keys goes before the other, which is ours, too
         found["compact.prompt_file"] = own
-    return found, said
+    return found, remarks
 
 
 def _last_of(flat: dict[str, Any], ours: str) -> str:
     """The value of the last of memsearch's keys that stand for one of ours."""
-    said = [flat.get(name) for name, own in _COMPACT.items() if own == ours]
-    return [value for value in said if isinstance(value, str) and value][-1]
+    values = [flat.get(name) for name, own in _COMPACT.items() if own == ours]
+    return [value for value in values if isinstance(value, str) and value][-1]
 
 
 def collection_of(folder: str) -> str:

@@ -109,11 +109,11 @@ def author_name(name: str) -> str:
     import unicodedata  # a hook asks for no names
 
     plain = unicodedata.normalize("NFC", name).strip().lower()
-    kept = (
+    characters = (
         char if char.isalnum() or char in "._" or unicodedata.category(char)[0] == "M" else "-"
         for char in plain
     )
-    return re.sub("-+", "-", "".join(kept))[:_MAX_AUTHOR].strip("-._")
+    return re.sub("-+", "-", "".join(characters))[:_MAX_AUTHOR].strip("-._")
 
 
 def _ancestors(start: str) -> list[str]:

@@ -72,11 +72,11 @@ def load(
             raise SettingsError(
                 f"{path}: not valid TOML: {error}", "correct the file, or move it aside"
             ) from error
-        flat, said = compatibility.translated(
+        flat, remarks = compatibility.translated(
             flatten(table), lambda model: (home.models / model).is_dir()
         )
         warnings += [
-            f"{where(path, text, key)}: `{key}`: {instead}" for key, instead in said.items()
+            f"{where(path, text, key)}: `{key}`: {instead}" for key, instead in remarks.items()
         ]
         for key, value in flat.items():
             if allowed is not None and not key.startswith(allowed):

@@ -159,8 +159,8 @@ class ActionAdviser:
             line = f"{_day(met)}: `{_quoted(met.complaint)}` came up; {fix.words()}"
             if estimate(line) > _LINE_TOKENS:  # a cut command would be a different command
                 continue
-            said = self._about(row, met.complaint)
-            line += f". {said}" if said else ""
+            outcome = self._about(row, met.complaint)
+            line += f". {outcome}" if outcome else ""
             yield Advice(
                 "error", row.entry_id, line, f"the same error: {met.complaint}", met.complaint
             )
@@ -256,8 +256,8 @@ class ActionAdviser:
             line = next(
                 (line for line in lines if is_named(line) and _settles(_without(line, words))), ""
             )
-            if line and (said := self._newest(self.space, row, line, is_named)):
-                yield said
+            if line and (advice := self._newest(self.space, row, line, is_named)):
+                yield advice
                 weighed += 1
                 if weighed == _WEIGHED:
                     return
@@ -279,10 +279,11 @@ class ActionAdviser:
             return row, f"{when}: {line}" if when else line
         if not is_named(newest.text) or self._row(newest.entry_id) is None:
             return None
-        said = self._settling(newest, set(analyze.terms(line)))
+        outcome = self._settling(newest, set(analyze.terms(line)))
         whose = author_label(newest.path, newest.marks, date.today())
         when = f"{newest.day} {whose}" if whose else newest.day
-        return (newest, f"{when}: {said} (earlier, {row.day}: {_quoted(line)})") if said else None
+        text = f"{when}: {outcome} (earlier, {row.day}: {_quoted(line)})"
+        return (newest, text) if outcome else None
 
     def _about(self, row: Row, complaint: str) -> str:
         """Return a note's line that shares most words with the error, but not the error itself.
@@ -349,22 +350,22 @@ def select(
             for _, other in injection_log.demotions(home, [one.entry])
         ):
             continue
-        said = unfenced(
+        quote = unfenced(
             plain(notes.shortened_to(" ".join(notes.visible(one.line).split()), _LINE_TOKENS))
         )
-        if orders(said) or "[mem:" in said:
+        if orders(quote) or "[mem:" in quote:
             continue
-        text, _ = fenced(f"{_HEAD[one.about]}\n- {said} [mem:{one.entry}]", home)
+        text, _ = fenced(f"{_HEAD[one.about]}\n- {quote} [mem:{one.entry}]", home)
         tokens = estimate(text)
         if tokens + before.tokens > limits.session_tokens:
             return PromptInjection(reason="the session's budget is spent"), []
         why, words = redact(one.why, home)[0], redact(" ".join(sorted(terms)), home)[0]
-        told = injection_log.InjectedNote(
+        record = injection_log.InjectedNote(
             entry=one.entry, tokens=tokens, confidence=1.0, why=why, terms=words.split()
         )
         return PromptInjection(
-            text=text, tokens=tokens, line=redact(f"[memsearch] {_quoted(said)}", home)[0]
-        ), [told]
+            text=text, tokens=tokens, line=redact(f"[memsearch] {_quoted(quote)}", home)[0]
+        ), [record]
     return PromptInjection(reason="nothing specific is known about it"), []
 
 

@@ -64,7 +64,7 @@ def carried(
         The injection, and the notes to log.
     """
     words, numbers = set(analyze.terms(summary)), set(_NUMBER.findall(summary))
-    said: list[_MissingLines] = []
+    missing: list[_MissingLines] = []
     paths: dict[str, None] = {}
     commands: dict[str, None] = {}
     files = notes.NoteFiles(memory, origin)
@@ -72,7 +72,7 @@ def carried(
         entry = files.current_entry(row)
         if entry is None or files.withheld_reason(entry, row.path):
             continue
-        said.append(
+        missing.append(
             _MissingLines(
                 row,
                 [
@@ -93,22 +93,22 @@ def carried(
         _within("Commands that worked: ", list(commands)[:_COMMANDS], int(_SHARE * room)),
     ]
     room -= sum(map(estimate, tail))
-    told: list[tuple[Row, list[str]]] = []
-    for one in said:
-        kept: list[str] = []
+    chosen: list[tuple[Row, list[str]]] = []
+    for one in missing:
+        fitting: list[str] = []
         for line in one.lines:
             if (
-                size := estimate(line) + (0 if kept else estimate(_name(one.row)) + _ROW_TOKENS)
+                size := estimate(line) + (0 if fitting else estimate(_name(one.row)) + _ROW_TOKENS)
             ) <= room:
                 room -= size
-                kept.append(line)
-        if kept:
-            told.append((one.row, kept))
-    if not told and not any(tail):
+                fitting.append(line)
+        if fitting:
+            chosen.append((one.row, fitting))
+    if not chosen and not any(tail):
         return PromptInjection(
             reason="the summary has it all, or nothing of this session was noted"
         ), []
-    body = [f"- {row.time}: {' '.join(lines)} {_name(row)}" for row, lines in reversed(told)]
+    body = [f"- {row.time}: {' '.join(lines)} {_name(row)}" for row, lines in reversed(chosen)]
     text, _ = fenced(unfenced(plain("\n".join([_HEAD, *body, *filter(None, tail)]))), home)
     given = [
         injection_log.InjectedNote(
@@ -118,7 +118,7 @@ def carried(
             why="of this session",
             terms=[],
         )
-        for row, lines in told
+        for row, lines in chosen
     ]
     return PromptInjection(text=text, tokens=estimate(text)), given
 
@@ -164,8 +164,8 @@ def _one_line(command: str) -> str:
 
 def _within(label: str, items: list[str], room: int) -> str:
     """*label* with the first *items* that fit into *room* tokens; ``""`` if none fits."""
-    kept: list[str] = []
+    fitting: list[str] = []
     for item in items:
-        if estimate(label + ", ".join(f"`{name}`" for name in [*kept, item])) <= room:
-            kept.append(item)
-    return label + ", ".join(f"`{name}`" for name in kept) if kept else ""
+        if estimate(label + ", ".join(f"`{name}`" for name in [*fitting, item])) <= room:
+            fitting.append(item)
+    return label + ", ".join(f"`{name}`" for name in fitting) if fitting else ""

@@ -208,9 +208,9 @@ def outcome(entries: list[Entry], terms: set[str], room: int) -> str:
 
 
 def _lines(entries: list[Entry], terms: set[str]) -> Iterator[OutcomeLine]:
-    turns = [said for entry in entries if (said := list(_statements(entry.body)))]
-    for number, said in enumerate(turns):
-        for place, (text, is_prompt) in enumerate(said):
+    turns = [statements for entry in entries if (statements := list(_statements(entry.body)))]
+    for number, statements in enumerate(turns):
+        for place, (text, is_prompt) in enumerate(statements):
             points = (len(turns) - 1 - number) * _LATER_TURN
             points += min(
                 len(terms.intersection(analyze.terms(text))) * _ASKED_FOR, _MOST_ASKED_FOR

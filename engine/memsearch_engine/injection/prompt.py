@@ -134,8 +134,8 @@ def without_questions(answer: Answer) -> Answer:
 
     Such a note repeats the words of the prompt and would rank above the note that answers.
     """
-    kept = [hit for hit in answer.hits if hit.row.part or not notes.only_asks(hit.row.text)]
-    answer.hits = kept[:CONSIDERED]
+    relevant = [hit for hit in answer.hits if hit.row.part or not notes.only_asks(hit.row.text)]
+    answer.hits = relevant[:CONSIDERED]
     for rank, hit in enumerate(answer.hits, 1):
         hit.rank = rank
     return answer
@@ -319,11 +319,11 @@ class _Selection:
         most = _NOTE_TOKENS if self.chosen or hit.id not in self.topics else _CONVERSATION_TOKENS
         left = min(self._room, most + estimate(tail)) - estimate(head + tail)
         if hit.id in self.topics:
-            said = outcomes.outcome(self._topic(hit), self.terms, left)
+            quote = outcomes.outcome(self._topic(hit), self.terms, left)
         else:
-            said = _outcome_of_note(entry, self.terms, left)
-        text = unfenced(plain(head + said + tail))
-        return SelectedNote(hit, text, said, estimate(text)) if said else None
+            quote = _outcome_of_note(entry, self.terms, left)
+        text = unfenced(plain(head + quote + tail))
+        return SelectedNote(hit, text, quote, estimate(text)) if quote else None
 
     def _topic(self, hit: Hit) -> list[Entry]:
         """The turns on the topic of *hit* that may be injected, as their files have them."""
@@ -375,16 +375,16 @@ def _outcome_of_note(entry: Entry, terms: set[str], room: int) -> str:
         terms: words of the prompt. room: tokens.
     """
     lines = notes.outcome_lines(entry.body)
-    kept: set[int] = set()
+    places: set[int] = set()
     for place in sorted(
         range(len(lines)), key=lambda n: (-len(terms & set(analyze.terms(lines[n]))), n)
     ):
         if (size := estimate(lines[place])) <= room:
-            kept.add(place)
+            places.add(place)
             room -= size
-    if not kept:
+    if not places:
         return notes.shortened_to(lines[0], room)
-    return " ".join(lines[place] for place in sorted(kept))
+    return " ".join(lines[place] for place in sorted(places))
 
 
 def _line(chosen: list[SelectedNote]) -> str:

@@ -134,13 +134,13 @@ def _read(
     shared = [file for file in every if author_of(file.path)]
     team = _team_lines(memory, shared[:_LOOKED_AT], today, origin, lines, ends)
     dated = [file.day for file in every]
-    is_told = bool(days or team)
+    has_notes = bool(days or team)
     return _InjectableNotes(
         days,
         team,
         min(dated, default=""),
         max(dated, default=""),
-        count_entries(every) if is_told else 0,
+        count_entries(every) if has_notes else 0,
         left_out,
         min(ends, default=""),
         sessions,
@@ -154,9 +154,9 @@ def _render(
     room = lines
     for day, bullets in notes.days:
         if room > 0:
-            kept = bullets[-room:]
-            room -= len(kept)
-            days.append((day, kept))
+            newest = bullets[-room:]
+            room -= len(newest)
+            days.append((day, newest))
     if team := notes.team[-max(1, lines // _SHARED) if days else -lines :] if lines else []:
         days.append(("Shared with the project's team", team))
     if not days:
@@ -229,17 +229,17 @@ def _bullets(
     except OSError:
         return [], 0
     found: list[str] = []
-    held, is_shared = 0, bool(author_of(file.path))
+    withheld, is_shared = 0, bool(author_of(file.path))
     arrived = origin.arrived(memory, entries, file.path) if origin else set()
     released = origin.released(entries) if origin else set()
     for entry in entries:
         if entry.is_digest or (is_shared and origin and origin.came_by(entry.raw, WRITTEN)):
             continue  # the author gets the original note
         if entry.id in arrived or not is_injectable(entry, today):
-            held += 1
+            withheld += 1
             continue
         waiting = set() if entry.id in released else set(orders(entry.body, his_words=False))
-        held += bool(waiting)
+        withheld += bool(waiting)
         begin, whose = (
             len(found),
             f"{file.day} {author_label(file.path, entry.marks, today)}" if is_shared else "",
@@ -249,15 +249,15 @@ def _bullets(
             if text in waiting or text.startswith("- Taken from: "):
                 continue
             if text.startswith(("- ", "* ", "+ ")) and len(text) > 4:
-                said = unfenced(text[2:].strip())
-                found.append("- " + _clip(f"{whose} {said}" if whose else said))
+                statement = unfenced(text[2:].strip())
+                found.append("- " + _clip(f"{whose} {statement}" if whose else statement))
         if len(found) > begin and (words := outdated.get((entry.id, entry.hash))):
             found[-1] += f" ({_clip(unfenced(plain(words)))})"
         if len(found) > begin:
             ends |= _ends(entry, today)
             for anchor in entry.anchors:
                 sessions.setdefault(anchor.session, []).extend(found[begin:])
-    return found, held
+    return found, withheld
 
 
 def _ends(entry: Entry, today: date) -> set[str]:
@@ -347,9 +347,9 @@ def prebuild(
         "stamps": seen,
         "until": notes.until,
         "own": {
-            name: kept
+            name: stored
             for name, lines in notes.own.items()
-            if (kept := [line for line in lines if line in rows])
+            if (stored := [line for line in lines if line in rows])
         },
     }
     before: object = None

@@ -32,7 +32,7 @@ _SURE = ("", "low", "medium", "high")
 
 #: Which of two values of a mark stands where both sides changed it ('' for a mark that was taken
 #: away); else the greater one: the later date, and being marked before not being it.
-_STANDS: dict[str, Callable[[str], object]] = {
+_RANKS: dict[str, Callable[[str], object]] = {
     "trust": lambda value: (_CAREFUL.index(value) if value in _CAREFUL else len(_CAREFUL), value),
     "confidence": lambda value: (-_SURE.index(value) if value in _SURE else 0, value),
     "summary": lambda value: (value == "", value),
@@ -354,11 +354,11 @@ class _Merge:
         if is_conflict:
             body = self._clean(body)
         heading = [chosen.raw.splitlines()[0]] if entry.level else []
-        kept = [anchor.render() for anchor in anchors]
+        anchor_lines = [anchor.render() for anchor in anchors]
         if "id" in marks or render.needs_id(entry):
             marks = {"id": entry.id, **marks}
         lines = [
-            *kept,
+            *anchor_lines,
             *render.mark_lines(
                 dict(sorted(marks.items(), key=lambda mark: (mark[0] != "id", mark)))
             ),
@@ -513,16 +513,16 @@ def _value(name: str, base: str, one: str, other: str) -> str:
         return one
     if one == base:
         return other
-    stands = _STANDS.get(name, str)
+    rank = _RANKS.get(name, str)
     values = {("" if value == _ABSENT else value): value for value in (one, other)}
-    return values[max(values, key=lambda value: (stands(value), value))]
+    return values[max(values, key=lambda value: (rank(value), value))]
 
 
 def _anchors(base: Entry | None, one: Entry, other: Entry) -> list[Anchor]:
     was = base.anchors if base else []
-    kept = [anchor for anchor in was if anchor in one.anchors and anchor in other.anchors]
+    common = [anchor for anchor in was if anchor in one.anchors and anchor in other.anchors]
     added = {anchor for anchor in (*one.anchors, *other.anchors) if anchor not in was}
-    return kept + sorted(added, key=Anchor.render)
+    return common + sorted(added, key=Anchor.render)
 
 
 def topological(

@@ -56,12 +56,12 @@ class Anchor(msgspec.Struct, frozen=True, omit_defaults=True):
         """Return the anchor as it is written into a comment."""
         # session, turn and path first, and nothing behind them where they say whose it is:
         # memsearch's readers want just that
-        told = agent_of(self.kind, self.path) == self.agent
+        is_implied = agent_of(self.kind, self.path) == self.agent
         fields = [
             ("session", self.session),
             ("turn", self.turn),
             (self.kind, self.path),
-            ("agent", "" if told else self.agent),
+            ("agent", "" if is_implied else self.agent),
         ]
         words = " ".join(f"{key}:{clean_comment(value)}" for key, value in fields if key and value)
         return f"<!-- {words} -->"

@@ -191,13 +191,13 @@ class ReviewQueue:
         """
         if case.kind not in _DECIDERS or not (case.yes if accept else case.no):
             raise UsageError(f"{case.title!r} cannot be {'accepted' if accept else 'rejected'}")
-        said, step = _DECIDERS[case.kind](self._memory, case, accept, text)
-        done = DecisionRecord(time.time(), self._project, case.kind, case.title, said, step)
+        message, step = _DECIDERS[case.kind](self._memory, case, accept, text)
+        done = DecisionRecord(time.time(), self._project, case.kind, case.title, message, step)
         with self._changed() as record:
             record.done = [*record.done, done][-_MAX_DONE:]
             if step and step[0] == "again":
                 record.left.append(case.key)
-        return Decision(said, partial(self._take_back, done) if step else None)
+        return Decision(message, partial(self._take_back, done) if step else None)
 
     def undo(self) -> tuple[DecisionRecord, str]:
         """Undo the last decision of this project that can be undone.
@@ -219,12 +219,12 @@ class ReviewQueue:
     def _take_back(self, done: DecisionRecord) -> str:
         assert done.step is not None
         verb, *arguments = done.step
-        said = _UNDOERS[verb](self._memory, *arguments)
+        message = _UNDOERS[verb](self._memory, *arguments)
         with self._changed() as record:
             record.done = [one for one in record.done if one != done]
             if verb == "again":
                 record.left = [key for key in record.left if key != arguments[0]]
-        return said
+        return message
 
     # -- the record
 

@@ -67,7 +67,7 @@ def mixed(value: str) -> bool:
     return any(char.isdigit() for char in value) and any(char.isalpha() for char in value)
 
 
-_SAID_NO = re.compile(
+_NO_SECRET = re.compile(
     r"^(?:[vV]?\d+(?:[.:/-]\d+)+\S*|\d{1,9}(?:\.\d+)?%?|"
     r"[\w.+-]+@[\w.-]+\.\w+|(?:[\w-]+\.)+[a-z]{2,6}(?::\d+)?|\d+/\w+|"
     r"[a-z]+(?:[-_/.][a-z0-9]+)*|[A-Z]+(?:_[A-Z0-9]+)+|\d+[a-z]{1,6}|[0-9a-f]{7,64}|"
@@ -90,7 +90,7 @@ def is_written_secret(value: str) -> bool:
         not 6 <= len(value) <= 200
         or any(char.isspace() for char in value)
         or is_reference(value)
-        or _SAID_NO.match(value)
+        or _NO_SECRET.match(value)
         or _METHOD.match(value)
     ):
         return False

@@ -94,7 +94,7 @@ _PORT = re.compile(r"\d{1,5}(?:[/?#]|$)")
 _NAMES_IN_A_VALUE = 3
 _PIECE, _OVERLAP, _MAX_NAMES = 6000, 600, 60
 # -- prose in six languages: a name, a few words, a word for "is", the value
-_SAID = re.compile(
+_PROSE = re.compile(
     r"(?i)(?:(?<![a-z])(?:pass(?:word|wort|wd|phrase|code)|kennwort|"
     r"zugangsdaten|contraseñ?a|clave|mot de passe|senha|pwd|pw|"
     r"api[ -]?(?:key|schlüssel|キー)|clé d['’]api|credentials?|login)(?![a-z_-])|"
@@ -118,7 +118,7 @@ _MAY_SAY = linear.compile(
     r"clave|mot de passe|senha|pwd|pw|api[ -]?(?:key|schl|キー)|"
     r"clé d|credential|login|ключ api|парол|密码|密碼|口令|密钥|パスワード|비밀번호"
 )
-_SAID_ROOM = 90
+_PROSE_ROOM = 90
 _SEALED = re.compile(r"encryptedData|ENC\[")
 _USE_AS = linear.compile(
     r"(?i)\buse[ \t]+[\"'`“]?([^\s\"'`”]{6,100})[\"'`”]?[ \t]+(?:as|"
@@ -325,17 +325,17 @@ def _across(joined: str, removed: list[tuple[int, int]]) -> Iterator[Span]:
 def _in_prose(text: str) -> Iterator[Span]:
     """Values that prose gives: "the root password for staging is …"."""
     end = glued = inside = 0
-    for name in _SAID.finditer(text) if _MAY_SAY.search(text) else ():
+    for name in _PROSE.finditer(text) if _MAY_SAY.search(text) else ():
         inside = inside + 1 if name.start() < glued else 0
         if bare := _BARE.match(text, name.end()):
             glued = bare.end()
         if (
             inside > _NAMES_IN_A_VALUE
             or name.start() < end
-            or _SEALED.search(text, max(0, name.start() - _SAID_ROOM), name.start())
+            or _SEALED.search(text, max(0, name.start() - _PROSE_ROOM), name.start())
         ):
             continue
-        room = min(name.end() + _SAID_ROOM + 110, len(text))
+        room = min(name.end() + _PROSE_ROOM + 110, len(text))
         stop = text.find("\n", name.end(), room)
         for start, value in _values(text, name.end(), room if stop < 0 else stop):
             if is_written_secret(value):
@@ -354,7 +354,7 @@ def _values(text: str, place: int, stop: int) -> Iterator[tuple[int, str]]:
     """Yield possible values of a name that ends at *place*: directly after it, or after "is"."""
     if bare := _BARE.match(text, place, stop):
         yield bare.start(1), bare[1].rstrip(".:!?*)") if bare[1][-1] in ".:*)" else bare[1]
-    last = min(place + _SAID_ROOM, stop)
+    last = min(place + _PROSE_ROOM, stop)
     while (match := _IS.search(text, place, stop)) and match.start() < last:
         value = match[1]
         yield match.start(1), value.rstrip(".:!?*)") if value[-1] in ".:*)" else value

@@ -144,7 +144,7 @@ class IndexHandlers:
         unread: list[tuple[str, str]] = []
         for project in distinct(projects):
             counts = indexer.catalog.statistics.counts(project.id)
-            held = space.chunk_count(project.collection) if space else 0
+            stored = space.chunk_count(project.collection) if space else 0
             failed = indexer.catalog.files.failures(project.id)
             unread += [(failure.path, failure.reason) for failure in failed]
             rows.append(
@@ -154,7 +154,7 @@ class IndexHandlers:
                     project.collection,
                     project.memory,
                     **counts,
-                    vectors=held if held < counts["distinct"] else counts["chunks"],
+                    vectors=stored if stored < counts["distinct"] else counts["chunks"],
                     failed_files=[Unread(failure.path, failure.reason) for failure in failed],
                 )
             )
@@ -203,11 +203,11 @@ class IndexHandlers:
         """Return the state of the second model, with advice if it is not in use."""
         indexer = self._state.indexer
         if indexer.spaces.second is not None:
-            held = sum(
+            stored = sum(
                 indexer.spaces.second.chunk_count(project.collection)
                 for project in distinct(projects)
             )
-            return SecondModel(models.SECOND, asked=True, vectors=held, advice="", fix="")
+            return SecondModel(models.SECOND, asked=True, vectors=stored, advice="", fix="")
         notes = max((self._not_english(project) for project in projects), default=0.0)
         queries = self._search.asked_in_english
         asked = queries.count(False) / len(queries) if len(queries) >= _ENOUGH_QUERIES else 0.0

@@ -105,7 +105,7 @@ def check(
         )
     except OSError as error:
         raise Unreachable(f"the repository can't be compared: {error}") from error
-    said: list[str] = []
+    errors: list[str] = []
     answer: list[bytes] = []
 
     def listen() -> None:
@@ -115,7 +115,7 @@ def check(
                 what, done, total = msgspec.json.decode(line, type=tuple[str, int, int])
                 progress(what, done, total)
             except (msgspec.DecodeError, ValueError):
-                said.append(line.decode("utf-8", "replace").strip())
+                errors.append(line.decode("utf-8", "replace").strip())
 
     def send() -> None:
         assert child.stdin is not None and child.stdout is not None
@@ -147,5 +147,5 @@ def check(
         return msgspec.json.decode(answer[0], type=StalenessAnswer)
     except (IndexError, msgspec.DecodeError) as error:
         raise Unreachable(
-            f"the repository can't be compared: {said[-1] if said else 'no answer'}"
+            f"the repository can't be compared: {errors[-1] if errors else 'no answer'}"
         ) from error

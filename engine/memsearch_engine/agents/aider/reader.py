@@ -225,8 +225,8 @@ class _Asked:
         turn.outside = turn.outside or took_in
         errors = [
             place
-            for place, said in enumerate(self._notices)
-            if said.startswith(_FAILED) or _FULL in said
+            for place, notice in enumerate(self._notices)
+            if notice.startswith(_FAILED) or _FULL in notice
         ]
         if self._was_left:
             turn.status = "interrupted"
@@ -282,8 +282,8 @@ def _records(lines: list[str]) -> Iterator[_Record]:
         line, is_apart = lines[at], at == 0 or not lines[at - 1].strip()
         found, stop = _record(lines, at, last, is_apart)
         if found is not None:
-            if said := "\n".join(answer).strip():
-                yield _Record("answer", said)
+            if text := "\n".join(answer).strip():
+                yield _Record("answer", text)
             answer = []
             yield found
             last, at = found.kind, stop
@@ -292,8 +292,8 @@ def _records(lines: list[str]) -> Iterator[_Record]:
             answer.append(line)
             last = "answer"
         at += 1
-    if said := "\n".join(answer).strip():
-        yield _Record("answer", said)
+    if text := "\n".join(answer).strip():
+        yield _Record("answer", text)
 
 
 def _record(lines: list[str], at: int, last: str, is_apart: bool) -> tuple[_Record | None, int]:

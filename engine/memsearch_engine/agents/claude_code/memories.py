@@ -31,7 +31,7 @@ def sources(where: Where) -> Iterator[Source]:
         for rule in sorted(home.glob("rules/**/*.md")):
             yield Source(rule, "rule of the user", everywhere=True)
         for folder in sorted(home.glob("agent-memory/*/")):
-            yield from _kept(
+            yield from _sources_in(
                 folder,
                 f"memory of the sub-agent {folder.name}",
                 _CAP_OF_SUB_AGENTS,
@@ -48,9 +48,11 @@ def sources(where: Where) -> Iterator[Source]:
         for rule in sorted(root.glob(".claude/rules/**/*.md")):
             yield Source(rule, "rule of the project")
         for folder in sorted(root.glob(".claude/agent-memory*/*/")):
-            yield from _kept(folder, f"memory of the sub-agent {folder.name}", _CAP_OF_SUB_AGENTS)
+            yield from _sources_in(
+                folder, f"memory of the sub-agent {folder.name}", _CAP_OF_SUB_AGENTS
+            )
         for folder in _folders(root, homes):
-            yield from _kept(folder, "auto memory", _CAP)
+            yield from _sources_in(folder, "auto memory", _CAP)
 
 
 def _folders(root: Path, homes: list[Path]) -> Iterator[Path]:
@@ -76,7 +78,7 @@ def _moved(settings: Path) -> Path | None:
     return path if path is not None and path.is_absolute() else None
 
 
-def _kept(folder: Path, title: str, cap: Cap, everywhere: bool = False) -> Iterator[Source]:
+def _sources_in(folder: Path, title: str, cap: Cap, everywhere: bool = False) -> Iterator[Source]:
     index = folder / _INDEX
     yield Source(index, title, "agent", everywhere, cap)
     for topic in sorted(folder.glob("**/*.md")):

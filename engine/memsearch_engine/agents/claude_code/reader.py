@@ -112,14 +112,14 @@ class _Line(msgspec.Struct):
     version: Any = None
     message: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
-    def said(self) -> dict[str, Any]:
+    def fields(self) -> dict[str, Any]:
         message = (
             msgspec.json.decode(self.message) if isinstance(self.message, msgspec.Raw) else None
         )
         return message if isinstance(message, dict) else {}
 
     def content(self) -> Any:
-        return self.said().get("content")
+        return self.fields().get("content")
 
 
 _decode = msgspec.json.Decoder(_Line).decode
@@ -324,7 +324,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
             turn.status = "failed"
             turn.say(blocks_text(content))
         elif (
-            line.said().get("model") != _SYNTHETIC
+            line.fields().get("model") != _SYNTHETIC
         ):  # else the client wrote it: "No response requested."
             _answer(turn, tools, content)
     return turns

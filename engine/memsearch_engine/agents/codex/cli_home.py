@@ -23,7 +23,7 @@ from memsearch_engine.core.home import user_home
 #: "Fast and affordable" in Codex' own list; used if the user has no provider of his own.
 SMALL_CODEX = "gpt-6-luna"
 _LINKED = ("auth.json", "auth.json.lock", ".env")
-_KEPT = ("model_provider", "openai_base_url", "chatgpt_base_url", "cli_auth_credentials_store")
+_COPIED = ("model_provider", "openai_base_url", "chatgpt_base_url", "cli_auth_credentials_store")
 _OFF = (
     "hooks plugins apps multi_agent_v2 code_mode code_mode_only code_mode_host view_image "
     "image_generation goals skill_search tool_suggest sleep_tool shell_snapshot memories "
@@ -70,7 +70,7 @@ def prepare(
     for name in _LINKED:
         if (base / name).exists():
             (folder / name).symlink_to(base / name)
-    config: dict[str, Any] = {name: theirs[name] for name in _KEPT if name in theirs}
+    config: dict[str, Any] = {name: theirs[name] for name in _COPIED if name in theirs}
     providers = theirs.get("model_providers")
     if isinstance(providers, dict):
         config["model_providers"] = {

@@ -258,7 +258,7 @@ class _Scanner(Scanner):
         self._begun = -1  # offset at which the open task began
         self._task = ""
         self._prompts = 0
-        self._said = False  # whether the task contains a message
+        self._has_message = False  # whether the task contains a message
 
     def feed(self, offset: int, raw: bytes) -> tuple[str, int] | None:
         found = self._turn(offset, raw)
@@ -282,19 +282,19 @@ class _Scanner(Scanner):
             return None
         kind = _kind(line.payload)
         if kind.type == "task_started":
-            self._begun, self._task, self._said = offset, text_of(kind.turn_id), False
+            self._begun, self._task, self._has_message = offset, text_of(kind.turn_id), False
             return None
         if kind.type == "thread_rolled_back" and isinstance(kind.num_turns, int):
             self._rolled_back += max(kind.num_turns, 0)
         if not _is_user(kind):
             return None
-        if not self._said:
+        if not self._has_message:
             count_unknown_tag(self.unknown, _request(_words(msgspec.json.decode(line.payload))))
         if self._begun < 0:  # a version without tasks: every message begins a turn
             return _named(text_of(kind.turn_id), self.facts, text_of(line.timestamp)), offset
-        if self._said:
+        if self._has_message:
             return None  # more words in the same turn
-        self._said = True
+        self._has_message = True
         return _named(
             self._task or text_of(kind.turn_id), self.facts, text_of(line.timestamp)
         ), self._begun

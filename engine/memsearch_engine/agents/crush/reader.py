@@ -187,12 +187,12 @@ class CrushConversation(WholeConversation):
         if reason in ("end_turn", "max_tokens"):
             turn.status = "done"
         elif reason == "error":
-            told = [
+            parts = [
                 text
                 for text in (text_of(data.get("message")), text_of(data.get("details")))
                 if text
             ]
-            turn.say(": ".join(told) or "refused")
+            turn.say(": ".join(parts) or "refused")
             turn.status = "failed"
         elif reason == "content_filter":
             turn.status = "failed"

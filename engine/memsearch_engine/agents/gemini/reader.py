@@ -236,12 +236,12 @@ def _words(line: _Line) -> str:
 def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
     turns: list[Turn] = []
     tools: dict[str, ToolCall] = {}
-    said: set[str] = set()
+    answered: set[str] = set()
     is_halted = False
     for line in decoded(lines, _decode):
         stamp = text_of(line.timestamp)
         if words := _words(line):
-            tools, said, is_halted = {}, set(), False
+            tools, answered, is_halted = {}, set(), False
             session = facts.get("session", "")
             turns.append(
                 Turn(
@@ -254,7 +254,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
         turn = turns[-1]
         if line.type == "gemini":
             turn.ended = stamp or turn.ended
-            _answer(turn, tools, said, line)
+            _answer(turn, tools, answered, line)
         elif line.type == "info" and text_of(line.content).startswith(_HALTED):
             is_halted = True
             turn.status = "interrupted" if turn.status == "failed" else turn.status

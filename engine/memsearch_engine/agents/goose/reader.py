@@ -73,7 +73,7 @@ class _Message(NamedTuple):
     role: str
     blocks: list[dict[str, Any]]
     at: float  # seconds since 1970
-    told: dict[str, Any]
+    metadata: dict[str, Any]
 
 
 class _Lines(FileReader):
@@ -186,7 +186,7 @@ class GooseConversation(WholeConversation):
             _column(db, "sessions", "session_type", "''"),
             _column(db, "sessions", "parent_session_id", "''"),
         )
-        name, told = (
+        name, metadata = (
             _column(db, "messages", "message_id", "''"),
             _column(db, "messages", "metadata_json", "''"),
         )
@@ -203,7 +203,7 @@ class GooseConversation(WholeConversation):
         )
         self._own = _OWN | _extensions(value_of(row[3]))
         rows = db.execute(
-            f"SELECT {name}, role, content_json, created_timestamp, {told} FROM messages "
+            f"SELECT {name}, role, content_json, created_timestamp, {metadata} FROM messages "
             "WHERE session_id=?"
             " ORDER BY created_timestamp, id",
             (self.session,),
@@ -214,9 +214,9 @@ class GooseConversation(WholeConversation):
                 text_of(role),
                 tables_of(value_of(content)),
                 _seconds(at),
-                table_of(value_of(told)),
+                table_of(value_of(metadata)),
             )
-            for name, role, content, at, told in rows
+            for name, role, content, at, metadata in rows
         ]
 
     def _of_lines(self) -> Iterator[_Message]:
@@ -236,7 +236,7 @@ class GooseConversation(WholeConversation):
                 self._cwd = text_of(line.get("working_dir")) or self._cwd
 
     def _take(self, message: _Message) -> None:
-        if message.told.get("userVisible") is False:
+        if message.metadata.get("userVisible") is False:
             return
         kinds = {text_of(block.get("type")) for block in message.blocks}
         for kind in kinds - _KNOWN:
@@ -255,7 +255,7 @@ class GooseConversation(WholeConversation):
     def _ask(self, message: _Message, words: str) -> None:
         if not words.strip():
             return
-        if message.told.get("steer") and self._turns:
+        if message.metadata.get("steer") and self._turns:
             self._turns[-1].user += f"\n\n{words}"
             return
         second = str(int(message.at))

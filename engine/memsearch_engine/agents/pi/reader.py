@@ -77,12 +77,12 @@ class _Line(msgspec.Struct):
     cwd: Any = None
 
     @property
-    def said(self) -> dict[str, Any]:
+    def fields(self) -> dict[str, Any]:
         return self.message if self.type == "message" and isinstance(self.message, dict) else {}
 
     @property
     def role(self) -> str:
-        return text_of(self.said.get("role"))
+        return text_of(self.fields.get("role"))
 
 
 _decode = msgspec.json.Decoder(_Line).decode
@@ -137,12 +137,12 @@ class _Waiting:
         self._since = ""  # time at which the last tool ended, if nothing followed it
 
     def takes(self, line: _Line) -> bool:
-        said = line.said
+        message = line.fields
         role = line.role
         if role == "toolResult":
             self._since = text_of(line.timestamp)
         elif role == "user" and self._since:
-            return _seconds(said.get("timestamp")) <= _seconds(self._since)
+            return _seconds(message.get("timestamp")) <= _seconds(self._since)
         elif role in ("user", "assistant"):
             self._since = ""
         return False
@@ -208,7 +208,7 @@ def _words(line: _Line) -> str:
     """Return what the person typed, ``""`` if the line is not the person's."""
     if line.role != "user":
         return ""
-    content = line.said.get("content")
+    content = line.fields.get("content")
     text = blocks_text(content)
     if skill := _SKILL.match(text):
         return f"/skill:{skill[1]} {text[skill.end() :]}".strip()
@@ -227,7 +227,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
     refusal = ""
     waiting = _Waiting()
     for line in decoded(lines, _decode):
-        said, stamp = line.said, text_of(line.timestamp)
+        fields, stamp = line.fields, text_of(line.timestamp)
         role, is_typed_ahead = line.role, waiting.takes(line)
         if words := _words(line):
             if turns and is_typed_ahead:
@@ -249,12 +249,13 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
             )
         elif turns and role == "assistant":
             turns[-1].ended = stamp or turns[-1].ended
-            refusal = _answer(turns[-1], tools, said)
+            refusal = _answer(turns[-1], tools, fields)
         elif turns and role == "toolResult":
             turns[-1].ended = stamp or turns[-1].ended
-            call = tools.get(text_of(said.get("toolCallId")))
+            call = tools.get(text_of(fields.get("toolCallId")))
             if call is not None:
-                call.output, call.failed = _output(said.get("content")), said.get("isError") is True
+                call.output = _output(fields.get("content"))
+                call.failed = fields.get("isError") is True
     _refused(turns, refusal)
     return turns
 
@@ -264,7 +265,7 @@ def _answer(turn: Turn, tools: dict[str, ToolCall], reply: dict[str, Any]) -> st
 
     Return why the model refused, ``""`` if it did not.
     """
-    is_said, content = False, reply.get("content")
+    has_text, content = False, reply.get("content")
     for block in content if isinstance(content, list) else [{"type": "text", "text": content}]:
         if not isinstance(block, dict):
             continue
@@ -272,13 +273,13 @@ def _answer(turn: Turn, tools: dict[str, ToolCall], reply: dict[str, Any]) -> st
             call = ToolCall(text_of(block.get("name")), input_text(block.get("arguments")))
             tools[text_of(block.get("id"))] = call
             turn.call(call)
-            is_said = False
+            has_text = False
         elif block.get("type") == "text" and text_of(block.get("text")).strip():
             turn.say(text_of(block["text"]))
-            is_said = True
+            has_text = True
     ended = reply.get("stopReason")
     turn.status = (
-        "done" if is_said and ended not in ("toolUse", "aborted", "error") else "interrupted"
+        "done" if has_text and ended not in ("toolUse", "aborted", "error") else "interrupted"
     )
     return text_of(reply.get("errorMessage")) or "refused" if ended == "error" else ""
 

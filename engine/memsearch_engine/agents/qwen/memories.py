@@ -24,7 +24,7 @@ def sources(where: Where) -> Iterator[Source]:
             yield Source(home / name, "instructions of the user", everywhere=True)
         for rule in sorted(home.glob("rules/**/*.md")):
             yield Source(rule, "rule of the user", everywhere=True)
-        yield from _kept(home / "memories", "memory of the user", everywhere=True)
+        yield from _sources_in(home / "memories", "memory of the user", everywhere=True)
     for root in where.project:
         for name in (*_NAMES, ".qwen/QWEN.local.md"):
             yield Source(root / name, "instructions of the project")
@@ -32,11 +32,11 @@ def sources(where: Where) -> Iterator[Source]:
             yield Source(rule, "rule of the project")
         slug = re.sub(r"[^A-Za-z0-9]", "-", str(root))
         for home in homes:
-            yield from _kept(home / "projects" / slug / "memory", "auto memory")
-        yield from _kept(root / ".qwen" / "team-memory", "memory of the team")
+            yield from _sources_in(home / "projects" / slug / "memory", "auto memory")
+        yield from _sources_in(root / ".qwen" / "team-memory", "memory of the team")
 
 
-def _kept(folder: Path, title: str, everywhere: bool = False) -> Iterator[Source]:
+def _sources_in(folder: Path, title: str, everywhere: bool = False) -> Iterator[Source]:
     index = folder / "MEMORY.md"
     yield Source(index, title, "agent", everywhere, _CAP)
     for topic in sorted(folder.glob("**/*.md")):

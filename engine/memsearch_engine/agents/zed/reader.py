@@ -168,19 +168,19 @@ class ZedConversation(WholeConversation):
         if message == "Resume":
             return
         kind = next(iter(message), "") if isinstance(message, dict) else str(message)
-        said = table_of(message.get(kind)) if isinstance(message, dict) else {}
+        fields = table_of(message.get(kind)) if isinstance(message, dict) else {}
         if kind == "User":
-            pieces = tables_of(said.get("content"))
+            pieces = tables_of(fields.get("content"))
             words = "".join(map(_piece, pieces))
             words = words or "[image]" * any("Image" in piece for piece in pieces)
             if words:
-                name = text_of(said.get("id")) or f"{self.session}-{place}"
+                name = text_of(fields.get("id")) or f"{self.session}-{place}"
                 self._begin(name, self._at, words, self._cwd).outside = any(
                     "Fetch" in table_of(table_of(p.get("Mention")).get("uri")) for p in pieces
                 )
         elif kind == "Agent":
             if self._turns:
-                self._answer(said)
+                self._answer(fields)
         elif kind != "Compaction":
             self._count(kind)
 

@@ -79,12 +79,12 @@ def pick(scope: Scope, search: Search, source: str = "") -> Picking:
     left: Counter[str] = Counter()
     for path, entry in found:
         folder = scope.memory_of(path)
-        held = files.setdefault(folder, NoteFiles(folder, scope.journal.origin))
+        note_files = files.setdefault(folder, NoteFiles(folder, scope.journal.origin))
         if not entry.body.strip():
             continue
         if entry.is_digest:
             left["digests of earlier days"] += 1
-        elif why := held.withheld_reason(entry, path):
+        elif why := note_files.withheld_reason(entry, path):
             left[why] += 1
         else:
             notes.append(DigestNote(day_of(path), path, entry))
