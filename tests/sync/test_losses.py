@@ -383,7 +383,7 @@ def test_a_damaged_clone_is_made_anew(two: tuple[Machine, Machine], damage: str)
 def test_a_very_large_day_is_left_alone_on_both_sides(
     two: tuple[Machine, Machine], remote: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    from memsearch_engine.sync import run
+    from memsearch_engine.sync import snapshot
 
     a, b = two
     a.note("First")
@@ -392,14 +392,14 @@ def test_a_very_large_day_is_left_alone_on_both_sides(
     with (a.memory / "2026-11-20.md").open("a") as day:
         day.write("- words\n" * 2000)
     large = a.files()["2026-11-20.md"]
-    monkeypatch.setattr(run, "_MAX_FILE", 1 << 13)  # bytes: the real limit takes too long here
+    monkeypatch.setattr(snapshot, "MAX_FILE", 1 << 13)  # bytes: the real limit takes too long here
     a.note("Second")
     done = a.sync()
     assert "2026-11-20.md" in done.problems[0] and "Split it" in done.problems[0]
     assert not any(name.endswith("2026-11-20.md") for name in tree(remote))
     monkeypatch.undo()
     a.sync()
-    monkeypatch.setattr(run, "_MAX_FILE", 1 << 13)
+    monkeypatch.setattr(snapshot, "MAX_FILE", 1 << 13)
     b.note("Mine of that day", day="2026-11-20")
     for _ in range(2):
         done = b.sync()
@@ -410,6 +410,23 @@ def test_a_very_large_day_is_left_alone_on_both_sides(
     monkeypatch.undo()  # the file was split there, or the limit grew: now both are merged
     meet(a, b)
     assert len(b.bodies("2026-11-20")) == 2 == len(a.bodies("2026-11-20"))
+
+
+def test_a_very_large_note_of_a_project_without_a_folder_here_is_no_problem(
+    two: tuple[Machine, Machine], remote: Path
+):
+    from memsearch_engine.sync.clone import Clone
+
+    a, b = two
+    a.note("First")
+    a.sync()
+    clone = Clone(a.home)
+    head = clone.fetch(str(remote))
+    files = dict(clone.tree(head))
+    clone.put(files, f"projects/{'f' * 32}/memory/2026-11-20.md", b" " * (17 << 20))
+    clone.push(str(remote), clone.commit(files, [head], "x"))
+    clone.close()
+    assert b.sync().problems == [] and b.bodies() == ["First"]
 
 
 def test_a_very_large_file_of_the_repository_itself_is_refused(

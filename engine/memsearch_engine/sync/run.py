@@ -18,7 +18,6 @@ from memsearch_engine.core import network
 from memsearch_engine.core.errors import Conflict, MemsearchError, Unreachable
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.projects import Project
-from memsearch_engine.core.safe_text import shown_line
 from memsearch_engine.core.settings_schema import SyncSettings
 from memsearch_engine.journal import disk, whole_file
 from memsearch_engine.journal.files import MARKDOWN, day_of
@@ -31,18 +30,17 @@ from memsearch_engine.secrets.scan import find
 from memsearch_engine.sync.clone import Away, Clone, checked
 from memsearch_engine.sync.conversations import Exchanged, exchange
 from memsearch_engine.sync.file_merge import FileMerge
-from memsearch_engine.sync.layout import BELOW_LONGTERM, FORMAT, LONGTERM, MARK, NOTE, Mark, owner
+from memsearch_engine.sync.layout import BELOW_LONGTERM, FORMAT, LONGTERM, MARK, Mark, owner
 from memsearch_engine.sync.losses import LossCheck
 from memsearch_engine.sync.meeting import Refused, alone, check_format, chosen
 from memsearch_engine.sync.seal import NoKey
 from memsearch_engine.sync.snapshot import (
-    MAX_FILE,
     RoundFile,
     Snapshot,
     entry_ids,
     entry_texts,
+    large_files,
     read_local,
-    too_large,
 )
 from memsearch_engine.sync.state import Offer, Round, SyncDatabase
 
@@ -194,7 +192,7 @@ class _Round:
         if known and not (self._clone.has(known) and self._clone.is_ancestor(known, head)):
             raise self._rewritten("the remote's history was rewritten")
         self._clone.seals = self._where.encrypt
-        self._large = self._large_files(head)
+        self._large = large_files(self._clone, head, self._projects)
         if head:
             check_format(self._clone, head, self._remote, encrypt=self._where.encrypt)
             self._state.put("seen", head)
@@ -209,22 +207,6 @@ class _Round:
             self._state.settled(offer.commit, offer.done, offer.pins)
         self._state.put("offer", "")
         return head
-
-    def _large_files(self, head: str) -> dict[str, int]:
-        """Return the notes of the remote that are too large for a merge: path -> bytes.
-
-        Raises:
-            Refused: a file of the repository's own is so large. memsearch does not write such.
-        """
-        large = self._clone.larger(head, MAX_FILE)
-        for key, size in large.items():
-            is_own = key == MARK or owner(key) in self._projects
-            if is_own and not NOTE.fullmatch(key) and not key.startswith(BELOW_LONGTERM):
-                raise Refused(
-                    f"{shown_line(key)} in the remote: {too_large(size)}",
-                    "nothing was changed here. memsearch writes no such file; look at the remote",
-                )
-        return large
 
     def _rewritten(self, what: str) -> Refused:
         return Refused(

@@ -25,12 +25,14 @@ from memsearch_engine.sync.clone import Clone, name_of
 from memsearch_engine.sync.layout import (
     BELOW_LONGTERM,
     LONGTERM,
+    MARK,
     NOTE,
     Tombstones,
     is_note,
     owner,
     travels,
 )
+from memsearch_engine.sync.meeting import Refused
 from memsearch_engine.sync.state import SyncDatabase
 
 #: Bytes of the largest file that is merged: one of 5 MB takes half a minute of CPU.
@@ -72,7 +74,7 @@ class Snapshot:
     Args:
         projects: project identity -> the local project.
         head: the commit of the remote.
-        large: files of the remote that are too large for a merge: path -> bytes.
+        large: see ``large_files``.
 
     Attributes:
         tree: path -> blob of the remote.
@@ -99,8 +101,8 @@ class Snapshot:
         self._applied = state.applied_commits()
         self._taken = {key: commit for key, (commit, _) in state.taken().items()}
         for key, size in large.items():
-            if NOTE.fullmatch(key) or key.startswith(BELOW_LONGTERM):
-                self.skip_file(key, f"{shown_line(key)} in the remote: {too_large(size)}")
+            if self.place(key) is not None:
+                self.skip_file(key, f"{shown_line(key)} in the remote: {_too_large(size)}")
         self.local = self._find_local()
         self.tombstones = {
             project: Tombstones(self.lines(self.tree, project, "tombstones"))
@@ -169,7 +171,7 @@ class Snapshot:
             self.skip_file(key(path), f"{shown_line(path)}: {why}")
         for file in listing.files:
             if file.size > MAX_FILE and key(file.path) not in self.skipped_files:
-                self.skip_file(key(file.path), f"{shown_line(file.path)}: {too_large(file.size)}")
+                self.skip_file(key(file.path), f"{shown_line(file.path)}: {_too_large(file.size)}")
         return {key(file.path): file.path for file in listing.files}
 
     def skip_project(self, project: str, why: str) -> None:
@@ -226,8 +228,24 @@ class Snapshot:
         return os.path.join(project.memory, match[2]), project.memory
 
 
-def too_large(size: int) -> str:
-    """Say that a file is too large for a merge. *size*: bytes."""
+def large_files(clone: Clone, head: str, projects: dict[str, Project]) -> dict[str, int]:
+    """Return the files of the remote that are too large for a merge: path -> bytes.
+
+    Raises:
+        Refused: a file of the repository's own is so large. memsearch does not write such.
+    """
+    large = clone.larger(head, MAX_FILE)
+    for key, size in large.items():
+        is_own = key == MARK or (owner(key) in projects and not NOTE.fullmatch(key))
+        if is_own:
+            raise Refused(
+                f"{shown_line(key)} in the remote: {_too_large(size)}",
+                "nothing was changed here. memsearch writes no such file; look at the remote",
+            )
+    return large
+
+
+def _too_large(size: int) -> str:
     return (
         f"{size >> 20} MB, and sync takes files of up to {MAX_FILE >> 20} MB; "
         "it stays as it is on both sides. Split it into several files"
