@@ -22,7 +22,7 @@ from memsearch_engine.capture.capture_pipeline import (
     noted_at,
 )
 from memsearch_engine.capture.extract import is_trivial
-from memsearch_engine.capture.ledger import SeenSession, SeenTurn
+from memsearch_engine.capture.ledger import SeenSession, SeenTurn, TurnOutcome
 from memsearch_engine.capture.replies import in_context
 from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import MemsearchError
@@ -187,29 +187,10 @@ def _count(
     made: ImportPlan,
     planned: set[str],
 ) -> None:
+    """Add the turns of a session to the plan, and record those that the ledger does not know."""
     where = conversation.where
     count = made.counts[where.agent]
-    pipeline.ledger.note_session(
-        SeenSession(
-            where.agent,
-            where.session,
-            where.path,
-            where.modified,
-            where.size,
-            len(conversation.ids),
-            conversation.parent,
-            conversation.version,
-        ),
-        conversation.unknown,
-    )
-    if conversation.unknown:
-        kinds = made.passed_over.setdefault(where.agent, {})
-        for kind, number in conversation.unknown.items():
-            kinds[kind] = kinds.get(kind, 0) + number
-        if not conversation.ids:
-            number = sum(conversation.unknown.values())
-            reason = f"no turn was found, and {number} records are damaged or of unknown kinds"
-            made.not_read.append((where.path, reason))
+    _record_session(pipeline, conversation, made)
     if conversation.parent:
         count.subagents += 1
         return
@@ -236,40 +217,77 @@ def _count(
             count.left_out += 1
             continue
         count.turns += 1
-        outcome = known.get(turn.turn)
-        started = when.timestamp() if when else 0.0
-        seen = SeenTurn(
-            where.agent, turn.session, turn.turn, day, turn.cwd, outcome or "new", "", started
-        )
-        if is_trivial(turn):
+        before = known.get(turn.turn)
+        outcome = _outcome(pipeline, turn, memory, before, planned)
+        if outcome == "trivial":
             count.trivial += 1
-            outcome = "trivial"
-        elif not memory and outcome in ("captured", "deleted"):
-            count.known += 1  # it was imported into another folder
-        elif not memory:
+        elif outcome == "homeless":
             count.homeless += 1
             made.gone[turn.cwd] = made.gone.get(turn.cwd, 0) + 1
-            outcome = "homeless"
-        elif pipeline.journal.is_deleted(Anchor(turn.session, turn.turn, turn.agent), turn.aliases):
-            count.known += 1
-            outcome = "deleted"
-        elif _is_known(pipeline, memory, turn, planned):
-            count.known += 1
-            outcome = "captured"
-        else:
+        elif outcome == "new":
             count.new += 1
             count.tokens += tokens_of(turn)
             count.first_day = min(filter(None, (count.first_day, day)), default="")
             count.last_day = max(count.last_day, day)
             start = start or turn.started
             new.append(turn.turn)
-            outcome = "new"
-        if seen.outcome != outcome or turn.turn not in known:
-            notes.append(msgspec.structs.replace(seen, outcome=outcome))
+        else:
+            count.known += 1
+        if outcome != before:
+            started = when.timestamp() if when else 0.0
+            notes.append(
+                SeenTurn(where.agent, turn.session, turn.turn, day, turn.cwd, outcome, "", started)
+            )
     pipeline.ledger.note(notes)
     count.sessions += 1
     if new:
         made.work.append((start, SessionTurns(where, new)))
+
+
+def _record_session(
+    pipeline: CapturePipeline, conversation: Conversation, made: ImportPlan
+) -> None:
+    """Record a session in the ledger, and its unknown records in the plan."""
+    where, unknown = conversation.where, conversation.unknown
+    pipeline.ledger.note_session(
+        SeenSession(
+            where.agent,
+            where.session,
+            where.path,
+            where.modified,
+            where.size,
+            len(conversation.ids),
+            conversation.parent,
+            conversation.version,
+        ),
+        unknown,
+    )
+    if not unknown:
+        return
+    kinds = made.passed_over.setdefault(where.agent, {})
+    for kind, number in unknown.items():
+        kinds[kind] = kinds.get(kind, 0) + number
+    if not conversation.ids:
+        number = sum(unknown.values())
+        reason = f"no turn was found, and {number} records are damaged or of unknown kinds"
+        made.not_read.append((where.path, reason))
+
+
+def _outcome(
+    pipeline: CapturePipeline,
+    turn: Turn,
+    memory: str,
+    before: TurnOutcome | None,
+    planned: set[str],
+) -> TurnOutcome:
+    """Return what an import does with a turn. *before*: its outcome in the ledger."""
+    if is_trivial(turn):
+        return "trivial"
+    if not memory:  # a captured or deleted turn was imported into another folder
+        return before if before in ("captured", "deleted") else "homeless"
+    if pipeline.journal.is_deleted(Anchor(turn.session, turn.turn, turn.agent), turn.aliases):
+        return "deleted"
+    return "captured" if _is_known(pipeline, memory, turn, planned) else "new"
 
 
 def run(

@@ -92,18 +92,7 @@ def carried(
         _within("Files touched: ", list(paths), int(_SHARE * room)),
         _within("Commands that worked: ", list(commands)[:_COMMANDS], int(_SHARE * room)),
     ]
-    room -= sum(map(estimate, tail))
-    chosen: list[tuple[Row, list[str]]] = []
-    for one in missing:
-        fitting: list[str] = []
-        for line in one.lines:
-            if (
-                size := estimate(line) + (0 if fitting else estimate(_name(one.row)) + _ROW_TOKENS)
-            ) <= room:
-                room -= size
-                fitting.append(line)
-        if fitting:
-            chosen.append((one.row, fitting))
+    chosen = _fitting(missing, room - sum(map(estimate, tail)))
     if not chosen and not any(tail):
         return PromptInjection(
             reason="the summary has it all, or nothing of this session was noted"
@@ -121,6 +110,21 @@ def carried(
         for row, lines in chosen
     ]
     return PromptInjection(text=text, tokens=estimate(text)), given
+
+
+def _fitting(missing: list[_MissingLines], room: int) -> list[tuple[Row, list[str]]]:
+    """Return the notes with the lines that fit into *room* tokens, without notes that have none."""
+    chosen: list[tuple[Row, list[str]]] = []
+    for one in missing:
+        fitting: list[str] = []
+        for line in one.lines:
+            size = estimate(line) + (0 if fitting else estimate(_name(one.row)) + _ROW_TOKENS)
+            if size <= room:
+                room -= size
+                fitting.append(line)
+        if fitting:
+            chosen.append((one.row, fitting))
+    return chosen
 
 
 def _name(row: Row) -> str:
