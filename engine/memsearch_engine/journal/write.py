@@ -220,16 +220,7 @@ class Journal(Undoable):
             block = render.as_lines(document, render.entry_lines(head, body)).rstrip()
             (new,) = parse(block, name).entries
             there = document.find(new.id)
-            if there is not None:
-                start, stop, after = there.start, there.end, block
-            else:
-                start = next(
-                    (other.start for other in document.entries if other.time > new.time), len(data)
-                )
-                stop, after = start, render.as_block(document, start, block) if data else block
-                after += document.newline.encode() * (
-                    start == len(data) and not after.endswith(b"\n")
-                )
+            start, stop, after = _place_of(document, new, there, block)
             made = data[:start] + after + data[stop:]
             others = [entry.raw for entry in document.entries if entry.id != new.id]
             if sorted([*others, block]) != sorted(entry.raw for entry in parse(made, name).entries):
@@ -575,6 +566,25 @@ class Journal(Undoable):
 
     def _day_path(self, memory: str, day: str) -> str:
         return disk.real_file(os.path.join(memory, f"{date.fromisoformat(day).isoformat()}.md"))
+
+
+def _place_of(
+    document: Document, new: Entry, there: Entry | None, block: bytes
+) -> tuple[int, int, bytes]:
+    """Return (start, stop, bytes) of the change that puts an entry into a file.
+
+    Args:
+        new: the entry, with *block* as its bytes.
+        there: the entry that it replaces; without one it is added before the next later entry.
+    """
+    if there is not None:
+        return there.start, there.end, block
+    data = document.data
+    start = next((other.start for other in document.entries if other.time > new.time), len(data))
+    after = render.as_block(document, start, block) if data else block
+    if start == len(data) and not after.endswith(b"\n"):
+        after += document.newline.encode()
+    return start, start, after
 
 
 def target_of(path: str, entry: Entry) -> Target:
