@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import socket
 from collections.abc import Callable
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -14,7 +14,6 @@ from memsearch_engine.core.errors import MemsearchError, Unreachable
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.local_socket import same_user
 from memsearch_engine.service import protocol
-from memsearch_engine.service.methods import Method
 
 T = TypeVar("T")
 CONNECT_S = 1.0
@@ -73,17 +72,6 @@ class Connection:
                 "`memsearch service stop` ends it; the next command starts another",
             ) from error
 
-    @overload
-    def call(
-        self,
-        method: Method[T],
-        *,
-        timeout_s: float = 30.0,
-        progress: Callable[[dict[str, Any]], None] | None = None,
-        **params: Any,
-    ) -> T: ...
-
-    @overload
     def call(
         self,
         method: str,
@@ -92,22 +80,12 @@ class Connection:
         timeout_s: float = 30.0,
         progress: Callable[[dict[str, Any]], None] | None = None,
         **params: Any,
-    ) -> T: ...
-
-    def call(
-        self,
-        method: Method[Any] | str,
-        kind: type[Any] | None = None,
-        *,
-        timeout_s: float = 30.0,
-        progress: Callable[[dict[str, Any]], None] | None = None,
-        **params: Any,
-    ) -> Any:
+    ) -> T:
         """Call a method and return its answer.
 
         Args:
-            method: one of ``methods``, or the name of one.
-            kind: the type that the answer is decoded as; needed with a name.
+            method: its name, one of ``engine.METHODS``.
+            kind: the type that the answer is decoded as.
             timeout_s: seconds until the answer, and between two progress reports.
             progress: called with each progress report.
             params: the method's parameters.
@@ -117,12 +95,10 @@ class Connection:
             ServiceGone: the service ended.
             Unreachable: the service did not answer in time.
         """
-        name = method if isinstance(method, str) else method.name
-        kind = kind or (dict if isinstance(method, str) else method.answer)
         number = next(self._ids)
         self._socket.settimeout(timeout_s)
         try:
-            self._socket.sendall(protocol.encode(protocol.Request(name, params, number)))
+            self._socket.sendall(protocol.encode(protocol.Request(method, params, number)))
             while True:
                 line = self._lines.readline(protocol.MAX_LINE)
                 if not line:

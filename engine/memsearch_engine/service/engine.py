@@ -19,13 +19,22 @@ from memsearch_engine.service.commands import RequestContext
 from memsearch_engine.service.index_handlers import IndexHandlers
 from memsearch_engine.service.indexing import Indexer
 from memsearch_engine.service.injection_handlers import InjectionHandlers
-from memsearch_engine.service.methods import METHODS
 from memsearch_engine.service.repository_checks import RepositoryChecker
 from memsearch_engine.service.search_handlers import SearchHandlers
 from memsearch_engine.service.service_state import ServiceState
 from memsearch_engine.service.tasks import BackgroundTasks
 
 _MAX_WAIT_S = 60.0
+#: The remote methods. The parameters of a method are those of its handler, which is a method of the
+#: engine or of one of its ``…_handlers``.
+METHODS = tuple(
+    (
+        "search search_view expand_view transcript_view trace contradicted "
+        "recall prepare carry_on around "
+        "index verify reset forget_project attach health status wait "
+        "coverage missed inbox standing longterm"
+    ).split()
+)
 
 
 class Engine:
