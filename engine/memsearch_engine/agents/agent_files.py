@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 from urllib.parse import unquote
 
 import msgspec
@@ -93,17 +93,6 @@ class Source(NamedTuple):
     everywhere: bool = False
     cap: Cap = Cap()
     named_in: Path | None = None
-
-
-class MemoriesPart(Protocol):
-    """The ``memories`` module of an agent's package."""
-
-    @staticmethod
-    def sources(where: Where) -> Iterable[Source]:
-        """Yield the files that may exist, in the order in which the agent reads them.
-
-        Glob patterns are expanded here; no file is opened.
-        """
 
 
 class AgentFileSection(msgspec.Struct):

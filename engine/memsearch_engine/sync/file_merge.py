@@ -57,7 +57,7 @@ class FileMerge:
                 file.name,
                 newer=self._newer(file),
                 dead=self._deleted_elsewhere(file) | self._replaced_copies(file, base_),
-                clean=self._redacted,
+                clean=lambda text: redact(text, self._files.home)[0],
             )
         except Unmergeable:
             self._files.skip_file(
@@ -157,9 +157,6 @@ class FileMerge:
         text = data.decode("utf-8", "surrogateescape")
         clean, found = redact(text, self._files.home)
         return clean.encode("utf-8", "surrogateescape") if found else data
-
-    def _redacted(self, text: str) -> str:
-        return redact(text, self._files.home)[0]
 
 
 def _without_missing(file: RoundFile) -> bytes:

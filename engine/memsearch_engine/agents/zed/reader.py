@@ -50,7 +50,6 @@ _TOOLS = frozenset(
 )
 _SUB_AGENTS = ("spawn_agent", "subagent")
 _SHELLS = ("terminal", "bash")
-_STOPPED = ("Tool canceled by user", "user stopped")
 _FAILED = " failed with exit code "
 _MAX_CHILDREN = 200
 
