@@ -187,13 +187,16 @@ class Memory:
         def __getattr__(self, name: str) -> Any:
             if name in _OF_SCOPE:
                 return getattr(self._scope, name)
-            if name not in type(self).__annotations__:
+            if name not in Memory.__annotations__:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
             # the name of the class is in the annotation; its module is imported on first use
             made = getattr(memsearch_engine, Memory.__annotations__[name])
             part = made(self._scope, self) if name == "review" else made(self._scope)
             setattr(self, name, part)
             return part
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *Memory.__annotations__})
 
     def __enter__(self) -> Memory:
         return self
