@@ -56,7 +56,12 @@ Examples:
 )
 @click.option("--why-not", metavar="ENTRY", help="Print why this note is not among the hits.")
 @click.option(
-    "--strict", is_flag=True, help="Fail where a filter is misspelled (agnet:codex), exit code 2."
+    "--strict",
+    is_flag=True,
+    help=(
+        "End with 2 where a filter is misspelled (agnet:codex). Without it, the word is searched as"
+        " text, with a note on stderr."
+    ),
 )
 @click.option("--source-prefix", help="Only files under this path.")
 @scope

@@ -27,8 +27,9 @@ Words and filters of `memsearch search` and of the app's search.
   branch:main           whose turn ran on this branch
   by:ana                shared by this person
 
-A word that only looks like a filter is searched as text, with a note on stderr. `--strict` makes it
-an error. `--explain` prints why each hit was found, `--why-not ENTRY` why a note is missing.""",
+A word that only looks like a filter is searched as text, with a note on stderr: the exit code does
+not change. `--strict` makes it an error (2). `--explain` prints why each hit was found,
+`--why-not ENTRY` why a note is missing.""",
     "exit-codes": """\
   0    done; also an answer from words alone
   1    nothing found, nothing to do

@@ -295,48 +295,56 @@ def _a_day(memory: Memory, names: tuple[str, ...]) -> tuple[float, int]:
     return sum(count.turns for count in counts) / 14, sum(count.tokens for count in counts) // 14
 
 
-@plugins.command("uninstall", epilog="\b\nExample:\n  memsearch agents uninstall claude-code")
-@click.argument("names", nargs=-1, required=True, type=_AGENTS_AND_MCP, metavar="AGENT...")
+@plugins.command(
+    "uninstall",
+    epilog=(
+        "\b\nExamples:\n"
+        "  memsearch agents uninstall claude-code\n"
+        "  memsearch agents uninstall --all --dry-run"
+    ),
+)
+@click.argument("names", nargs=-1, type=_AGENTS_AND_MCP, metavar="AGENT...")
+@click.option("--all", "-a", "everything", is_flag=True, help="Everywhere it is installed.")
 @click.option("--for", "client", metavar="CLIENT", help="With mcp: which client.")
 @click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
 @as_json
 def plugins_uninstall(
-    names: tuple[str, ...], client: str | None, dry_run: bool, json_: bool
+    names: tuple[str, ...], everything: bool, client: str | None, dry_run: bool, json_: bool
 ) -> None:
     """Put the agents' configuration back as it was. Notes stay."""
     memory = Memory()
-    if _MCP in names or client:
-        clients = memory.mcp_clients
+    clients, plugins = memory.mcp_clients, memory.plugins
+    if everything:
+        served, connected = list(clients.names()), agents_live()
+    elif _MCP in names or client:
         _only_mcp(clients, names, client)
-        assert client is not None
-        gone = clients.uninstall(client, dry_run=dry_run)
-        if json_:
-            output.emit(
-                {
-                    "changed": {client: [{"path": p.path, "what": p.why} for p in gone]},
-                    "dry_run": dry_run,
-                }
-            )
-        else:
-            _print_changes(
-                clients.title(client),
-                gone,
-                "would change" if dry_run else "taken out",
-                "is not installed",
-            )
-        return
+        served, connected = [str(client)], []
+    elif names:
+        served, connected = [], list(names)
+    else:
+        known = ", ".join([*agents_live(), _MCP])
+        raise UsageError("name agents, or pass --all", f"known: {known}")
+    steps = [(clients.title(name), name, clients.uninstall, "") for name in served]
+    ended = "  {} is captured no more; memories stay"
+    steps += [(name, name, plugins.uninstall, ended) for name in connected]
     done: dict[str, Any] = {}
-    for agent in names:
-        changes = memory.plugins.uninstall(agent, dry_run=dry_run)
-        done[agent] = [{"path": patch.path, "what": patch.why} for patch in changes]
-        if not json_:
-            _print_changes(
-                agent, changes, "would change" if dry_run else "taken out", "is not installed"
-            )
-            if changes and not dry_run:
-                output.say(f"  {agent} is captured no more; memories stay")
+    for title, name, uninstall, remark in steps:
+        changes = uninstall(name, dry_run=dry_run)
+        if everything and not changes:
+            continue
+        rows = [{"path": patch.path, "what": patch.why} for patch in changes]
+        done[name] = [*done.get(name, []), *rows]
+        if json_:
+            continue
+        _print_changes(
+            title, changes, "would change" if dry_run else "taken out", "is not installed"
+        )
+        if changes and remark and not dry_run:
+            output.say(remark.format(name))
     if json_:
         output.emit({"changed": done, "dry_run": dry_run})
+    elif not done:
+        output.say("memsearch is installed in no agent")
 
 
 @plugins.command(

@@ -86,6 +86,19 @@ def test_installing_and_taking_out_leaves_every_byte_as_it_was(agents):
     assert agents.ok("plugins", "uninstall", "codex", "--json").json["changed"] == {"codex": []}
 
 
+def test_all_of_it_is_taken_out_at_once(agents):
+    before = everything(agents)
+    agents.ok("agents", "install", "claude-code", "codex", "--json")
+    agents.ok("agents", "install", "mcp", "--for", "cursor")
+    shown = agents.ok("agents", "uninstall", "--all", "--dry-run", "--json").json["changed"]
+    assert set(shown) == {"claude-code", "codex", "cursor"} and everything(agents) != before
+    done = agents.ok("agents", "uninstall", "--all")
+    assert "codex is captured no more" in done.err and "cursor is captured" not in done.err
+    assert everything(agents) == before
+    assert "installed in no agent" in agents.ok("agents", "uninstall", "--all").err
+    assert agents.run("agents", "uninstall").code == 2
+
+
 def test_what_the_user_changed_meanwhile_stays(agents):
     agents.ok("plugins", "install", "claude-code", "openclaw")
     settings = agents.user / ".claude" / "settings.json"
