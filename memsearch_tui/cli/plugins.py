@@ -315,7 +315,7 @@ def plugins_uninstall(
     memory = Memory()
     clients, plugins = memory.mcp_clients, memory.plugins
     if everything:
-        served, connected = list(clients.names()), agents_live()
+        served, connected = clients.names(), list(agents_live())
     elif _MCP in names or client:
         _only_mcp(clients, names, client)
         served, connected = [str(client)], []
@@ -324,6 +324,7 @@ def plugins_uninstall(
     else:
         known = ", ".join([*agents_live(), _MCP])
         raise UsageError("name agents, or pass --all", f"known: {known}")
+    steps: list[tuple[str, str, Callable[..., list[Any]], str]]
     steps = [(clients.title(name), name, clients.uninstall, "") for name in served]
     ended = "  {} is captured no more; memories stay"
     steps += [(name, name, plugins.uninstall, ended) for name in connected]
