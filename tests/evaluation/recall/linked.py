@@ -31,19 +31,25 @@ _AMONG = "mobile"  # the voice between whose turns the short notes stand
 
 
 class Judged(NamedTuple):
-    """A pair as the service meets it. ``names``: ids of the older and the newer entry; ``fold``: of
-    its topic.
+    """A pair as the service meets it.
+
+    Attributes:
+        names: ids of the older and the newer entry.
+        amends: whether the newer one supersedes the older one.
+        fold: of its topic.
+        is_stated: whether the newer one says which value it replaces.
     """
 
     names: tuple[str, str]
     features: tuple[float, ...]
     amends: bool
     fold: int
+    is_stated: bool = False
 
     @property
     def probability(self) -> float:
         """How probably the newer note supersedes the older one, by the weights that are shipped."""
-        return notes.MODEL.probability(self.features)
+        return notes.probability(self.features, self.is_stated)
 
 
 def table(folder: Path, noise: int) -> None:
@@ -206,7 +212,7 @@ def _every(
         for pair in notes.pairs(catalog, space, project, rows[start : start + _AT_ONCE]):
             names = pair.older.entry_id, pair.newer.entry_id
             fold = topics.get(names[0], int(names[0][:6], 36)) % _FOLDS
-            yield Judged(names, pair.features, names in right, fold)
+            yield Judged(names, pair.features, names in right, fold, pair.is_stated)
 
 
 def _of_year(folder: Path) -> list[Judged]:
@@ -222,5 +228,6 @@ def _of_year(folder: Path) -> list[Judged]:
                 )
                 for pair in notes.pairs(there.catalog, there.space, project, [row]):
                     if (pair.older.entry_id, pair.newer.entry_id) == names:
-                        found.append(Judged(names, pair.features, how == "amends", number % _FOLDS))
+                        amends, fold = how == "amends", number % _FOLDS
+                        found.append(Judged(names, pair.features, amends, fold, pair.is_stated))
     return found

@@ -23,8 +23,8 @@ from memsearch_engine.journal.model import CONFLICT_OF, DIGEST
 from memsearch_engine.search.supersession.listing import ENOUGH, changes_in
 from memsearch_engine.search.supersession.overrides import Overrides
 
-_SENTENCE = re.compile(r"\n|(?<=[.;!?])\s+")
-_SKIPPED = re.compile(r"^\s*[-*+]?\s*(?:User asked|Errors met|Files changed|Commands|Taken from): ")
+SENTENCE = re.compile(r"\n|(?<=[.;!?])\s+")
+SKIPPED = re.compile(r"^\s*[-*+]?\s*(?:User asked|Errors met|Files changed|Commands|Taken from): ")
 _NAME = r"[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*"
 _ASSIGNED = re.compile(rf"`({_NAME})(?:\s*=(?!=)\s*|:\s+)([^`\n]{{1,60}})`")
 _VALUE = (
@@ -45,7 +45,7 @@ _STATED = re.compile(
     re.IGNORECASE,
 )
 #: Environments and services to which a value may be limited.
-_PLACE = re.compile(
+PLACE = re.compile(
     r"\b(staging|stage|prod(?:uction)?|live|dev(?:elopment)?|local(?:ly|host)?|"
     r"test(?:s|ing)?|ci|canary|preview|sandbox|default|docker|linux|macos|windows"
     r"|eu|us|[a-z0-9-]+-(?:service|worker|api|db|cluster|job))\b",
@@ -84,7 +84,7 @@ _SWITCH = {
     "disabled": "off",
 }
 _NUMBER = re.compile(r"(-?\d[\d_,]*(?:\.\d+)?)\s?([a-z%]*)")
-_COMPARED = re.compile(r"-?[\d.e+-]+( \S+)?")  # a number in the form that ``_value`` returns
+_COMPARED = re.compile(r"-?[\d.e+-]+( \S+)?")  # a number in the form that ``normalized`` returns
 _PLAIN = re.compile(r"[\w./:@+-]{1,40}")
 
 
@@ -170,19 +170,19 @@ def stated_in(row: Row) -> list[Stated]:
     """The settings in a note, each once, without names to which the note gives two values."""
     found: dict[str, Stated] = {}
     twice: set[str] = set()
-    for sentence in _SENTENCE.split(row.text):
-        if _SKIPPED.match(sentence) or _TRIED.search(sentence):
+    for sentence in SENTENCE.split(row.text):
+        if SKIPPED.match(sentence) or _TRIED.search(sentence):
             continue
         for name, written in _pairs(sentence):
-            value = _value(written)
-            if not value or not _is_identifier(name):
+            value = normalized(written)
+            if not value or not is_identifier(name):
                 continue
             if changes_in(sentence):
                 twice.add(name)  # the sentence itself mentions an earlier value
             elif name in found and found[name].value != value:
                 twice.add(name)
             else:
-                places = frozenset(word.lower() for word in _PLACE.findall(sentence))
+                places = frozenset(word.lower() for word in PLACE.findall(sentence))
                 found[name] = Stated(name, value, written.strip('`" '), places, row)
     return [stated for name, stated in found.items() if name not in twice]
 
@@ -193,7 +193,7 @@ def _pairs(sentence: str) -> Iterator[tuple[str, str]]:
         yield quoted or bare, value
 
 
-def _is_identifier(name: str) -> bool:
+def is_identifier(name: str) -> bool:
     """Whether a word is an identifier: it contains an underscore, a dot or an inner capital."""
     return "_" in name.strip("_") or "." in name or bool(re.search(r"[a-z0-9][A-Z]", name))
 
@@ -204,7 +204,7 @@ def _are_alike(one: str, other: str) -> bool:
     return len(units) < 2 or units[0] == units[1]
 
 
-def _value(written: str) -> str:
+def normalized(written: str) -> str:
     """Normalise a value: times in seconds, sizes in bytes, switches as "on" or "off".
 
     Returns:

@@ -26,6 +26,7 @@ from memsearch_engine.journal.model import DIGEST
 from memsearch_engine.search.logistic import LogisticModel
 from memsearch_engine.search.rarity import idf_of, weights
 from memsearch_engine.search.supersession.listing import STORED, changes
+from memsearch_engine.search.supersession.replacements import replaces
 
 #: ``alike``: similarity in standard deviations above other notes (``Background.z_score``).
 #: ``repeats``: share of the newer note's words that occur in the older one, weighted by rarity.
@@ -43,6 +44,8 @@ _NEAREST = 25  # similar notes with which each note is compared
 _RARE = 3  # a rare word occurs in at most this many notes
 _MANY = 200  # chunks
 _SHOWN = 6  # shared words in a link
+#: Least probability if the newer note says that it replaces a value (``replacements``).
+_STATED = 0.9
 _AS_MUCH = 0.8  # share of a pair's common words from which another note counts for ``crowd``
 
 
@@ -53,12 +56,14 @@ class NotePair(NamedTuple):
         older, newer: first chunks of the notes.
         features: the features of ``MODEL``.
         shared: the rarest terms that occur in both notes.
+        is_stated: the newer note says that it replaces a value of the older one.
     """
 
     older: Row
     newer: Row
     features: tuple[float, ...]
     shared: list[str]
+    is_stated: bool = False
 
     @property
     def names(self) -> tuple[str, str]:
@@ -68,12 +73,17 @@ class NotePair(NamedTuple):
     @property
     def probability(self) -> float:
         """The probability that the newer note supersedes the older one, 0 to 1."""
-        return MODEL.probability(self.features)
+        return probability(self.features, self.is_stated)
+
+
+def probability(features: tuple[float, ...], is_stated: bool) -> float:
+    """The probability of a pair with these features (``NotePair``), 0 to 1."""
+    return max(MODEL.probability(features), _STATED if is_stated else 0.0)
 
 
 def version(index: VectorIndex) -> str:
     """Name of the vectors and weights that were used; links of another version are outdated."""
-    return f"{index.fingerprint}/{MODEL.bias}{MODEL.weights}/{formula()}"
+    return f"{index.fingerprint}/{MODEL.bias}{MODEL.weights}+{_STATED}/{formula()}"
 
 
 def compare(catalog: Catalog, index: VectorIndex, project: Project, rows: list[Row]) -> list[Link]:
@@ -187,7 +197,8 @@ def pairs(
             count = float(sum(idf[term] >= rare for term in words))
             change = math.log1p(len(changes(newer)))
             features = (alike, 0.0, count, math.log1p(crowd), change, few)
-            pair = NotePair(older, newer, features, words[:_SHOWN])
+            is_stated = replaces(newer.text, older.text)
+            pair = NotePair(older, newer, features, words[:_SHOWN], is_stated)
             if pair.probability >= least:
                 found.append((pair, share))
     unknown = set().union(*(has.get(pair.newer.id, set()) for pair, _ in found)) - idf.keys()
