@@ -65,6 +65,7 @@ def _answer(sources: Sources, request: SearchRequest) -> Answer:
     if fused.coverage:
         reorder.for_search(sources, request, found.terms, hits)
         rate(sources, found, fused.coverage, hits)
+        reorder.revisions_first(sources, request, found.terms, hits)
     hits = hits[: request.limit]
     explain(hits, found.terms)
     return _as_answer(sources, request, found, hits)

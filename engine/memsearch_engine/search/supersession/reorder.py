@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import permutations
 
 from memsearch_engine.core.projects import Project
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.index.rows import Row
 from memsearch_engine.index.vector_index import VectorIndex
-from memsearch_engine.journal.model import DIGEST
+from memsearch_engine.journal.model import DIGEST, UNTRUSTED
 from memsearch_engine.search.hits import Hit
 from memsearch_engine.search.rank import numbered
 from memsearch_engine.search.request import SearchRequest, identifiers
@@ -55,6 +56,33 @@ def for_search(sources: Sources, request: SearchRequest, terms: list[str], hits:
             later_conversations_first(sources.catalog, index, project, hits, sources.overrides)
 
 
+def revisions_first(
+    sources: Sources, request: SearchRequest, terms: list[str], hits: list[Hit]
+) -> None:
+    """Follow the first hits of a search to their newest versions, in place.
+
+    The hits have their confidence already. A newer version that is not a hit is added if it meets
+    the request's conditions. The hits of a prompt, and of a query that asks for the past, are not
+    changed.
+
+    Args:
+        terms: terms of the query.
+        hits: best first.
+    """
+    if request.is_prompt or request.asks_for_past or request.as_of:
+        return
+    index, names = sources.vectors, identifiers(terms)
+    assert index is not None
+
+    def is_wanted(newer: Row, older: Hit) -> bool:
+        has_names = _names(older.row, names) <= _names(newer, names)
+        is_valid = "superseded-by" not in newer.marks and newer.marks.get("trust") not in UNTRUSTED
+        return has_names and is_valid and request.admits(newer)
+
+    for project in sources.projects:
+        newer_versions_first(sources.catalog, index, project, hits, sources.overrides, is_wanted)
+
+
 def for_prompt(
     catalog: Catalog,
     index: VectorIndex,
@@ -73,24 +101,29 @@ def newer_versions_first(
     project: Project,
     hits: list[Hit],
     overrides: Overrides = NONE,
+    is_wanted: Callable[[Row, Hit], bool] = lambda newer, older: True,
 ) -> None:
     """Insert the newer version of each of the first hits before it, in place.
 
     The newer version need not be a hit. It takes the score of the older one, and its confidence if
-    that is higher.
+    that is higher. Hits of other projects are not followed.
+
+    Args:
+        is_wanted: whether a newer version may be put before a hit.
     """
     for hit in hits[:_FOLLOWED]:
         older = hit
-        for _ in range(_STEPS):
+        for _ in range(_STEPS if hit.row.project == project.id else 0):
             row = newest_version(catalog, index, project, older.row, overrides)
             known = next((one for one in hits if row and one.id == row.entry_id), None)
-            if row is None or known in (older, hit):
+            if row is None or known in (older, hit) or not is_wanted(row, older):
                 break
             newer = known or Hit(0, older.score, row, {}, {}, [])
             _put_before(hits, newer, older)
             newer.confidence = max(newer.confidence or 0.0, older.confidence or 0.0)
-            newer.supersedes = [*newer.supersedes, older.id]
-            newer.reasons.append(f"newer version of the note of {older.row.day}")
+            if older.id not in newer.supersedes:
+                newer.supersedes = [*newer.supersedes, older.id]
+                newer.reasons.append(f"newer version of the note of {older.row.day}")
             older = newer
     numbered(hits)
 
@@ -170,7 +203,7 @@ def _supersedes(
     decision = overrides.get((older.id, hit.id))
     if decision is not None:
         return "as you said" if decision else ""
-    if names and not _names(older, names) <= _names(hit, names):
+    if names and not _names(older.row, names) <= _names(hit.row, names):
         return ""
     if probability := links.get((older.id, hit.id), 0.0):
         return f"{probability:.0%} sure"
@@ -180,8 +213,8 @@ def _supersedes(
     return f"alike {close:.2f}" if is_same else ""
 
 
-def _names(hit: Hit, names: set[str]) -> set[str]:
-    return names & set(analyze.terms(hit.row.embedded))
+def _names(row: Row, names: set[str]) -> set[str]:
+    return names & set(analyze.terms(row.embedded))
 
 
 def _is_newer(hit: Hit, than: Hit) -> bool:
