@@ -124,7 +124,12 @@ def compare(catalog: Catalog, index: VectorIndex, project: Project, rows: list[R
 
 
 def links_from(
-    catalog: Catalog, index: VectorIndex, project: Project, rows: list[Row]
+    catalog: Catalog,
+    index: VectorIndex,
+    project: Project,
+    rows: list[Row],
+    *,
+    in_both_directions: bool = False,
 ) -> list[Link]:
     """Find the notes that may supersede each note of *rows*.
 
@@ -133,20 +138,21 @@ def links_from(
 
     Args:
         rows: first chunks of the notes.
+        in_both_directions: find the notes that it may supersede, too.
 
     Returns:
-        Links with a note of *rows* as the older one.
+        Links with a note of *rows* as the older one, or as either one.
     """
     current, names = version(index), {row.entry_id for row in rows}
     fresh = [row for row in rows if not catalog.links.is_compared(row, current)]
-    found = {
-        (link.older, link.newer): link
-        for row in rows
-        for link in catalog.links.of(project.id, older=row.entry_id)
-        if row not in fresh
-    }
-    for link in compare(catalog, index, project, fresh) if fresh else ():
-        if link.older in names:
+    known = [row.entry_id for row in rows if row not in fresh]
+    links = [link for name in known for link in catalog.links.of(project.id, older=name)]
+    if in_both_directions:
+        links += [link for name in known for link in catalog.links.of(project.id, newer=name)]
+    links += compare(catalog, index, project, fresh) if fresh else ()
+    found: dict[tuple[str, str], Link] = {}
+    for link in links:
+        if link.older in names or (in_both_directions and link.newer in names):
             found.setdefault((link.older, link.newer), link)
     return list(found.values())
 

@@ -249,8 +249,8 @@ def _part(sentence: str, name: str) -> str:
 
 def _has(text: str, value: _Value) -> bool:
     """Whether a text contains a value."""
-    if any(value.is_same(_number(match, "")) for match in _NUMBER.finditer(text)):
-        return True
+    if _NUMBER.fullmatch(value.text):
+        return any(value.is_same(_number(match, "")) for match in _NUMBER.finditer(text))
     escaped = re.escape(value.text)
     return bool(re.search(rf"(?<![\w./-]){escaped}(?![\w/-])", text.lower()))
 

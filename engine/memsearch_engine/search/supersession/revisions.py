@@ -54,30 +54,45 @@ def chain(
 ) -> list[Revision]:
     """The revision chain of the first hit, oldest note first.
 
-    The chain has all notes that are connected with the first hit by supersession. It is followed
-    from *hits* to newer notes.
+    The chain has all notes that are connected with the first hit by supersession, to newer and to
+    older notes. The other hits may connect notes that are not similar enough to be compared.
     """
-    found = {hit.id: Revision(hit.row, {}) for hit in hits}
-    waiting = [hit.row for hit in hits]
+    rows = {hit.id: hit.row for hit in hits}
+    replaced: dict[str, dict[str, float]] = {}  # newer id -> older id -> probability
     beside: dict[str, set[str]] = {}
-    while waiting and len(found) < _MAX_REVISIONS:
-        older = waiting.pop()
-        for row, probability in newer_versions(catalog, index, project, older, overrides):
+    waiting = [hit.row for hit in hits]
+    while waiting and len(rows) < _MAX_REVISIONS:
+        rated = _rated(catalog, index, project, waiting.pop(), overrides)
+        for (older, newer), probability in rated.items():
             if probability < ENOUGH:
                 continue
-            if row.entry_id not in found:
-                found[row.entry_id] = Revision(row, {})
-                waiting.append(row)
-            found[row.entry_id].replaces[older.entry_id] = round(probability, 3)
-            beside.setdefault(row.entry_id, set()).add(older.entry_id)
-            beside.setdefault(older.entry_id, set()).add(row.entry_id)
+            for name in (older, newer):
+                if name not in rows and (row := row_of(catalog, project.id, name)) is not None:
+                    rows[name] = row
+                    waiting.append(row)
+            if older in rows and newer in rows:
+                replaced.setdefault(newer, {})[older] = round(probability, 3)
+                beside.setdefault(older, set()).add(newer)
+                beside.setdefault(newer, set()).add(older)
     connected, reached = set(), [hit.id for hit in hits[:1]]
     while reached:
         name = reached.pop()
         connected.add(name)
         reached += beside.get(name, set()) - connected
-    revisions = [found[name] for name in connected]
+    revisions = [Revision(rows[name], replaced.get(name, {})) for name in connected]
     return sorted(revisions, key=lambda revision: (revision.row.day, revision.row.time))
+
+
+def _rated(
+    catalog: Catalog, index: VectorIndex, project: Project, row: Row, overrides: Overrides
+) -> dict[tuple[str, str], float]:
+    """(older id, newer id) -> probability, for the pairs with a note; 1 or 0 by the owner."""
+    links = links_from(catalog, index, project, [row], in_both_directions=True)
+    rated = {(link.older, link.newer): link.sure for link in links}
+    for names, supersedes in overrides.items():
+        if row.entry_id in names and (supersedes or names in rated):
+            rated[names] = float(supersedes)
+    return rated
 
 
 def newer_versions(
