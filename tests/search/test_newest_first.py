@@ -20,16 +20,21 @@ from memsearch_engine.search.supersession import reorder
 
 NOTES = {
     "2026-01-05": [
-        "Catalog cache: `CATALOG_TTL` decided as 300 seconds, marketing edits prices by hand"
+        "Catalog cache: `CATALOG_TTL` decided as 300 seconds, marketing edits prices by hand",
+        "Redis holds the carts of visitors with `CART_LIFE=1800` seconds",
     ],
     "2026-02-11": [
         "Moved the nightly backup to 02:30",
         "Invoices are numbered per shop, without gaps",
     ],
     "2026-03-20": [
-        "Catalog cache: `CATALOG_TTL` is 900 seconds from today, stock is no longer cached"
+        "Catalog cache: `CATALOG_TTL` is 900 seconds from today, stock is no longer cached",
+        "Raised `CART_LIFE` from 1800 to 7200 seconds, people come back after lunch",
     ],
-    "2026-05-03": ["The label printer got its firmware update again"],
+    "2026-05-03": [
+        "The label printer got its firmware update again",
+        "Lowered `CART_LIFE` from 7200 to 3600 seconds, memory was full",
+    ],
     "2026-04-02": [
         "The label printer needs firmware 4.1",
         "Stripe webhooks are verified with the raw body",
@@ -82,6 +87,19 @@ def test_the_newest_word_comes_first(ask, text):
     )
     assert hits[0].confidence >= hits[1].confidence
     assert [hit.day for hit in ask(text, limit=1)] == ["2026-03-20"]  # however few are asked for
+
+
+def test_a_chain_of_stated_changes_is_followed_to_its_end(ask):
+    text = "where does redis hold the carts of visitors"
+    chain = ["2026-05-03", "2026-03-20", "2026-01-05"]
+    hits = ask(text)
+    assert [hit.day for hit in hits[:3]] == chain
+    assert [hit.supersedes for hit in hits[:2]] == [[hits[1].id], [hits[2].id]]
+    assert hits[0].confidence >= hits[2].confidence
+    assert [hit.day for hit in ask(text, limit=1)] == chain[:1]
+    days = [hit.day for hit in ask(f"{text} before:2026-04-01")]
+    assert days[:2] == chain[1:] and chain[0] not in days
+    assert ask("where did redis hold the carts of visitors originally")[0].day == chain[2]
 
 
 def test_it_says_so_where_it_moved_something(ask):

@@ -61,9 +61,9 @@ def revisions_first(
 ) -> None:
     """Follow the first hits of a search to their newest versions, in place.
 
-    The hits have their confidence already. A newer version that is not a hit is added if it meets
-    the request's conditions. The hits of a prompt, and of a query that asks for the past, are not
-    changed.
+    The hits have their confidence already; doubtful ones are not followed. A newer version that is
+    not a hit is added if it meets the request's conditions. The hits of a prompt, and of a query
+    that asks for the past, are not changed.
 
     Args:
         terms: terms of the query.
@@ -77,7 +77,7 @@ def revisions_first(
     def is_wanted(newer: Row, older: Hit) -> bool:
         has_names = _names(older.row, names) <= _names(newer, names)
         is_valid = "superseded-by" not in newer.marks and newer.marks.get("trust") not in UNTRUSTED
-        return has_names and is_valid and request.admits(newer)
+        return has_names and is_valid and not older.is_doubtful and request.admits(newer)
 
     for project in sources.projects:
         newer_versions_first(sources.catalog, index, project, hits, sources.overrides, is_wanted)
