@@ -23,7 +23,8 @@ def features(hits: list[Hit]) -> list[tuple[float, ...]]:
     """The features of each hit of an answer.
 
     Args:
-        hits: best first. ``Hit.scores`` contains ``coverage`` and, if known, ``above``.
+        hits: best first. ``Hit.scores`` contains ``coverage``, except of added newer versions, and,
+            if known, ``above``.
 
     Returns:
         For each hit the features of ``MODEL``:
@@ -45,7 +46,7 @@ def features(hits: list[Hit]) -> list[tuple[float, ...]]:
             if place
             else (min(_MAX_LEAD, hit.score - following), 0.0)
         )
-        above, coverage = hit.scores.get("above"), hit.scores["coverage"]
+        above, coverage = hit.scores.get("above"), hit.scores.get("coverage", 0.0)
         known = (above or 0.0, float(above is not None), coverage)
         rows.append(
             (*known, lead * coverage, behind, float(not place), float("newer" in hit.scores))
