@@ -26,7 +26,7 @@ from memsearch_engine.journal.model import DIGEST
 from memsearch_engine.search.logistic import LogisticModel
 from memsearch_engine.search.rarity import idf_of, weights
 from memsearch_engine.search.supersession.listing import STORED, changes
-from memsearch_engine.search.supersession.replacements import replaces
+from memsearch_engine.search.supersession.replacements import RULES, replaces
 
 #: ``alike``: similarity in standard deviations above other notes (``Background.z_score``).
 #: ``repeats``: share of the newer note's words that occur in the older one, weighted by rarity.
@@ -82,8 +82,8 @@ def probability(features: tuple[float, ...], is_stated: bool) -> float:
 
 
 def version(index: VectorIndex) -> str:
-    """Name of the vectors and weights that were used; links of another version are outdated."""
-    return f"{index.fingerprint}/{MODEL.bias}{MODEL.weights}+{_STATED}/{formula()}"
+    """Name of the vectors, rules and weights; links of another version are outdated."""
+    return f"{index.fingerprint}/{RULES}/{MODEL.bias}{MODEL.weights}/{formula()}"
 
 
 def compare(catalog: Catalog, index: VectorIndex, project: Project, rows: list[Row]) -> list[Link]:

@@ -23,6 +23,8 @@ from memsearch_engine.search.supersession.contradictions import (
     normalized,
 )
 
+#: Version of the rules; raise it with every change of them, so that all notes are compared again.
+RULES = "replacements 1"
 _VERB = re.compile(
     r"\b(?:rais(?:ed?|es|ing)|lower(?:ed|s)?|chang(?:ed?|es|ing)|mov(?:ed?|es|ing)|switch\w*"
     r"|renam\w+|replac\w+|bump\w*|increas\w+|decreas\w+|reduc\w+|cut|extend\w*|shorten\w*"
