@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from memsearch_engine.search.sessions import SessionHits
 
 #: Limits of ``Hit.confidence`` (``search/confidence.py``).
-_DOUBTFUL, _UNSURE = 0.05, 0.32
+_DOUBTFUL, UNSURE = 0.05, 0.32
 _COMMENT = re.compile(r"<!--.*-->")
 
 
@@ -133,7 +133,7 @@ class Answer(msgspec.Struct):
         The first hit may still be right.
         """
         sure = [hit.confidence for hit in self.hits if hit.confidence is not None]
-        return bool(sure) and max(sure) < _UNSURE
+        return bool(sure) and max(sure) < UNSURE
 
     def by_session(self) -> list[SessionHits]:
         """The hits grouped by their session, the most probable session first."""

@@ -11,7 +11,7 @@ from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.rows import Row
 from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.journal.model import DIGEST, UNTRUSTED
-from memsearch_engine.search.hits import Hit
+from memsearch_engine.search.hits import UNSURE, Hit
 from memsearch_engine.search.rank import numbered
 from memsearch_engine.search.request import SearchRequest, identifiers
 from memsearch_engine.search.retrieve import Sources
@@ -61,7 +61,7 @@ def revisions_first(
 ) -> None:
     """Follow the first hits of a search to their newest versions, in place.
 
-    The hits have their confidence already; doubtful ones are not followed. A newer version that is
+    The hits have their confidence already; unsure ones are not followed. A newer version that is
     not a hit is added if it meets the request's conditions. The hits of a prompt, and of a query
     that asks for the past, are not changed.
 
@@ -77,7 +77,8 @@ def revisions_first(
     def is_wanted(newer: Row, older: Hit) -> bool:
         has_names = _names(older.row, names) <= _names(newer, names)
         is_valid = "superseded-by" not in newer.marks and newer.marks.get("trust") not in UNTRUSTED
-        return has_names and is_valid and not older.is_doubtful and request.admits(newer)
+        is_sure = (older.confidence or 0.0) >= UNSURE
+        return is_sure and has_names and is_valid and request.admits(newer)
 
     for project in sources.projects:
         newer_versions_first(sources.catalog, index, project, hits, sources.overrides, is_wanted)
