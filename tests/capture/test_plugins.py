@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from memsearch_engine import __version__
 from memsearch_engine.agents import installing
+from memsearch_engine.capture import plugins
 from memsearch_engine.capture.hook import FINISHING
 from memsearch_engine.core import agent_registry
 from memsearch_engine.injection.hook_answers import ACTING
@@ -174,6 +175,20 @@ def test_status_names_what_is_wrong(agents):
     (agents.user / ".claude" / "skills" / "forget" / "SKILL.md").unlink()
     broken = agents.run("plugins", "status", "claude-code", "--json")
     assert broken.code == 5 and "forget" in broken.json["plugins"][0]["problems"][0]
+
+
+def test_status_says_how_hooks_of_a_marketplace_find_memsearch(agents, tmp_path, monkeypatch):
+    (agents.user / ".claude" / "settings.json").write_text(
+        '{"enabledPlugins": {"memsearch@memsearch-tui": true}}'
+    )
+    monkeypatch.setattr(plugins, "_MINIMAL_PATH", str(tmp_path))
+    monkeypatch.setenv("HOME", str(agents.user))
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
+    found = plugins._status(agents.home, "claude-code")
+    assert found.plugin and "ln -s" in found.notes[-1]
+    (tmp_path / "memsearch").write_text("#!/bin/sh\n")
+    (tmp_path / "memsearch").chmod(0o755)
+    assert not any("ln -s" in note for note in plugins._status(agents.home, "claude-code").notes)
 
 
 def test_without_a_terminal_notes_stay_extractive_and_a_choice_is_kept(agents):

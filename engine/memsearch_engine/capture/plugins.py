@@ -6,7 +6,10 @@ defines.
 
 from __future__ import annotations
 
+import os
+import shlex
 import shutil
+import sys
 import time
 
 import msgspec
@@ -20,6 +23,8 @@ from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import Conflict, Unreachable, UsageError
 from memsearch_engine.core.home import Home
 from memsearch_engine.search.scope import Scope
+
+_MINIMAL_PATH = "/usr/local/bin:/usr/bin:/bin"  # of programs that no shell started
 
 
 class PluginStatus(msgspec.Struct):
@@ -189,8 +194,22 @@ def _status(home: Home, agent: str) -> PluginStatus:
         problems,
         kind.peer(),
         plugin,
-        kind.notes() if recorded or plugin else [],
+        (kind.notes() + (_by_name() if by_plugin else [])) if recorded or plugin else [],
     )
+
+
+def _by_name() -> list[str]:
+    """Say that the hooks of a marketplace's plugin need ``memsearch`` on the agent's PATH.
+
+    The files of such a plugin are the same on all machines, so they can't name a path.
+    """
+    if shutil.which("memsearch", path=_MINIMAL_PATH):
+        return []
+    found = shutil.which("memsearch") or os.path.join(os.path.dirname(sys.executable), "memsearch")
+    return [
+        "its hooks start `memsearch` by name; an agent that was started by a desktop or an editor "
+        f"may not find it: `sudo ln -s {shlex.quote(found)} /usr/local/bin/memsearch` mends it"
+    ]
 
 
 class Plugins:
