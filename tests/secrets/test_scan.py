@@ -121,6 +121,23 @@ def test_shapes_of_later_sets(tmp_path, name, allowed):
     assert len(left) <= allowed, left
 
 
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("helm registry login -u ci -p otter-Reef8 registry.corp.io", "otter-Reef8"),
+        ("jdbc:mysql://db;user=sa;password=sageTrail8;", "sageTrail8"),
+        ("//nas/s /mnt cifs username=bob,password=plumTree4 0 0", "plumTree4"),
+        ("useradd -m -p plainText9 kim", "plainText9"),
+        ("java -jar cli.jar -auth kim:pumpkinSeed2 build", "pumpkinSeed2"),
+        ("gh secret set DEPLOY_PW --body 'firefly303'", "firefly303"),
+        ("recovery code: 7K3M-9XQP-2VLT", "7K3M-9XQP-2VLT"),
+        ("SIM PIN 4821, PUK: 93847261", "93847261"),
+    ],
+)
+def test_arguments_and_lists_of_settings_with_a_password(text, secret, tmp_path):
+    assert secret not in redact(text, Home(tmp_path))[0]
+
+
 def test_all_groups_of_words_are_found_at_once():
     """Also where they overlap or one begins another; no word at all gives no number."""
     found = any_of([("pass", "pwd"), ("password",), ("sword",), ("$1$", "a b"), ("none",)])
@@ -136,6 +153,10 @@ def test_all_groups_of_words_are_found_at_once():
         '#define PASSWORD_LENGTH "silvermoon"',
         "Password for the router: forgotten",
         "backup codes: 10 of them, all used",
+        "docker run --user app:wheel -p 8080:8080 web",
+        "gh secret set DEPLOY_PW < file.txt",
+        "useradd -m -p $HASH kim",
+        "connect(user=name,password=password)",
         "usa la password generata per il wifi",
         "Hasło zmieniłem na serwerze",
         "the public key is 0x" + "ab12" * 16,

@@ -42,6 +42,24 @@ LETTERS: tuple[Rule, ...] = (
     _argument("keytool jarsigner", "-(?:src|dest)?(?:store|key)pass"),
     _argument("keytool jarsigner", "-(?:key|deststore|destkey)pass"),
     _argument("rclone", r"(?:config\s+create|obscure)[^\n|;]{0,120}?\b(?:pass(?:word)?)"),
+    _argument("useradd usermod adduser", "(?:-p|--password)"),
+    _argument(
+        "gh glab", r"(?:secret|variable)[ \t]+set[ \t]+\w{1,60}[ \t]+(?:-b|--body|-v|--value)"
+    ),
+    _argument("heroku", r"config:set[ \t]+\w{0,40}(?:PASS(?:WORD)?|SECRET|TOKEN|KEY)"),
+    rule(
+        "command-password",
+        "login",
+        r"\b(?:docker|podman|helm|oc|cf|skopeo|nerdctl|buildah|oras|crane|cosign)[ \t]+"
+        r"(?:registry[ \t]+|auth[ \t]+)?login\b[^\n|;]{0,120}?[ \t](?:-p|--password)[= \t]"
+        rf"{_Q}{_V}",
+    ),
+    rule(
+        "command-password",
+        "-auth --creds --credentials --userpass",
+        r"[ \t]--?(?:basic-auth|auth|creds|credentials|userpass)[= \t][\"']?[\w.@-]{1,80}:"
+        rf"{_V}",
+    ),
     rule(
         "command-password",
         "wpa_passphrase",
@@ -64,6 +82,12 @@ LETTERS: tuple[Rule, ...] = (
         "insert",
         r"(?i)\binsert\s+into\s+\S{1,80}\s*\([^()]{0,200}\bpass(?:word|wd)?[\"`]?\s*\)\s*values\s*"
         rf"\((?:[^()]{{0,200}},)?\s*'{_L}'\s*\)",
+    ),
+    rule(
+        "connection-password",
+        "password= passwd= pwd=",
+        r"(?i)\b(?:user|username|user[ _]?id|uid|login)=[^\s;,=()]{1,80}[;,]"
+        r"(?:password|passwd|pwd|pass)=([^\s;,\"'()<>${}]{5,200})",
     ),
     # -- directives
     rule(
@@ -158,6 +182,13 @@ LETTERS: tuple[Rule, ...] = (
 
 #: Tokens that are known by their place.
 SHAPES: tuple[Rule, ...] = (
+    rule(
+        "recovery-code",
+        "recovery backup rescue scratch",
+        r"(?i:\b(?:recovery|backup|rescue|scratch)[ _-]?(?:code|key)s?)\b[ \t]*(?:is|was|:|=)?"
+        r"[ \t]*\"?((?:[A-Z0-9]{4,8}-){1,7}[A-Z0-9]{4,8})\b",
+    ),
+    rule("sim-puk", "puk", r"\bPUK[12]?[ \t]*(?:is|:|=)?[ \t]*(\d{8})\b"),
     rule("protocol-password", "auth ", r"(?m)\bAUTH (?:PLAIN|LOGIN) ([A-Za-z0-9+/]{12,}={0,2})"),
     rule("mailgun-key", "key-", r"(?:^|[^\w-])(key-[0-9a-z]{32})(?:[^0-9a-z]|$)"),
 )
