@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from memsearch_tui.counted import many
-from memsearch_tui.widgets.lines import Row
+from memsearch_tui.widgets.pieces import Row
 
 _DAYS = 7  # days of costs and of bars
 _BARS = " ▁▂▃▄▅▆▇█"

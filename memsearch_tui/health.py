@@ -10,7 +10,7 @@ from typing import Any
 
 from memsearch_tui.activity import Line
 from memsearch_tui.counted import many
-from memsearch_tui.widgets.lines import Row
+from memsearch_tui.widgets.pieces import Row
 
 _MB = 1e6
 

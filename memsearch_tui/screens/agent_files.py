@@ -19,7 +19,9 @@ from memsearch_tui.aside import attend, away, write
 from memsearch_tui.counted import many
 from memsearch_tui.library import Item, Library
 from memsearch_tui.widgets.footer import Keys
-from memsearch_tui.widgets.lines import LineList, Row, TextView
+from memsearch_tui.widgets.line_list import LineList
+from memsearch_tui.widgets.pieces import Row
+from memsearch_tui.widgets.text_view import TextView
 
 if TYPE_CHECKING:
     from memsearch_engine import AgentFile, AgentFileSection, Note

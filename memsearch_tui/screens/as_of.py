@@ -11,7 +11,8 @@ from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 from textual.strip import Strip
 
-from memsearch_tui.widgets.lines import Lines, Row
+from memsearch_tui.widgets.lines import Lines
+from memsearch_tui.widgets.pieces import Row
 
 _MONTH = 30
 

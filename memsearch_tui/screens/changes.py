@@ -19,8 +19,10 @@ from memsearch_tui.library import Library
 from memsearch_tui.library.days import short_path
 from memsearch_tui.widgets.diff import diff_rows
 from memsearch_tui.widgets.footer import Keys
-from memsearch_tui.widgets.lines import LineList, Row, TextView
+from memsearch_tui.widgets.line_list import LineList
+from memsearch_tui.widgets.pieces import Row
 from memsearch_tui.widgets.status import StatusLine
+from memsearch_tui.widgets.text_view import TextView
 
 if TYPE_CHECKING:
     from memsearch_engine import Change

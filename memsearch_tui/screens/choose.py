@@ -11,7 +11,8 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
-from memsearch_tui.widgets.lines import LineList, Row
+from memsearch_tui.widgets.line_list import LineList
+from memsearch_tui.widgets.pieces import Row
 
 _ROWS = 16
 

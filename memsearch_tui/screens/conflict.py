@@ -11,7 +11,7 @@ from textual.screen import ModalScreen
 
 from memsearch_tui.widgets.diff import diff_rows
 from memsearch_tui.widgets.footer import Keys
-from memsearch_tui.widgets.lines import TextView
+from memsearch_tui.widgets.text_view import TextView
 
 
 class ConflictScreen(ModalScreen[str]):

@@ -23,7 +23,9 @@ from memsearch_tui.connecting import ConnectedAgent
 from memsearch_tui.counted import many
 from memsearch_tui.library import Library
 from memsearch_tui.widgets.footer import Keys
-from memsearch_tui.widgets.lines import LineList, Row, TextView
+from memsearch_tui.widgets.line_list import LineList
+from memsearch_tui.widgets.pieces import Row
+from memsearch_tui.widgets.text_view import TextView
 
 # a lane of its own: an import may take minutes, and no edit waits for it
 _IMPORTS = Lane("imports")

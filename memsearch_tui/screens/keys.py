@@ -17,7 +17,9 @@ from textual.widgets import Static
 
 from memsearch_tui.aside import write
 from memsearch_tui.widgets.footer import Keys
-from memsearch_tui.widgets.lines import LineList, Row, TextView
+from memsearch_tui.widgets.line_list import LineList
+from memsearch_tui.widgets.pieces import Row
+from memsearch_tui.widgets.text_view import TextView
 
 #: Actions that work in the editor, too, where a letter is text.
 _ALWAYS_ON = ("save", "draft.drop")

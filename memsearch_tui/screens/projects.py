@@ -16,7 +16,8 @@ from textual.screen import Screen
 from memsearch_tui.counted import cut_middle, many
 from memsearch_tui.library import ProjectRow
 from memsearch_tui.widgets.footer import Keys
-from memsearch_tui.widgets.lines import LineList, Row
+from memsearch_tui.widgets.line_list import LineList
+from memsearch_tui.widgets.pieces import Row
 
 
 class ProjectsScreen(Screen[str]):

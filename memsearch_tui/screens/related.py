@@ -22,7 +22,8 @@ from memsearch_tui.aside import away, write
 from memsearch_tui.library import Item, Library, Related
 from memsearch_tui.widgets import render
 from memsearch_tui.widgets.footer import Keys
-from memsearch_tui.widgets.lines import LineList, Row
+from memsearch_tui.widgets.line_list import LineList
+from memsearch_tui.widgets.pieces import Row
 
 _HOW = 34  # columns
 _NARROW = 100

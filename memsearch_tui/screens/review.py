@@ -22,7 +22,9 @@ from memsearch_tui.counted import many
 from memsearch_tui.library import Item, Library
 from memsearch_tui.review import TITLES, cases, decide, undo
 from memsearch_tui.widgets.footer import Keys
-from memsearch_tui.widgets.lines import LineList, Row, TextView
+from memsearch_tui.widgets.line_list import LineList
+from memsearch_tui.widgets.pieces import Row
+from memsearch_tui.widgets.text_view import TextView
 
 
 class ReviewScreen(Screen[Item]):

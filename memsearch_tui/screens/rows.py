@@ -13,8 +13,10 @@ from textual.screen import Screen
 from memsearch_tui.activity import Line
 from memsearch_tui.aside import away
 from memsearch_tui.widgets.footer import Keys
-from memsearch_tui.widgets.lines import LineList, Row, TextView
+from memsearch_tui.widgets.line_list import LineList
+from memsearch_tui.widgets.pieces import Row
 from memsearch_tui.widgets.status import StatusLine
+from memsearch_tui.widgets.text_view import TextView
 
 EVERY_S = 5.0  # between two reads while the page is open
 

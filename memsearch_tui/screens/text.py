@@ -10,7 +10,8 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from memsearch_tui.widgets.footer import Keys
-from memsearch_tui.widgets.lines import Row, TextView
+from memsearch_tui.widgets.pieces import Row
+from memsearch_tui.widgets.text_view import TextView
 
 _SEARCHING = """\
 Type / and words. The search by words answers at every key; the search by meaning follows when \

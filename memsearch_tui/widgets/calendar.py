@@ -14,7 +14,8 @@ from textual.message import Message
 from textual.strip import Strip
 
 from memsearch_tui.counted import many
-from memsearch_tui.widgets.lines import Lines, Row
+from memsearch_tui.widgets.lines import Lines
+from memsearch_tui.widgets.pieces import Row
 
 WEEKS = 53
 _YEAR = 364  # days: the same day of the week, one year before

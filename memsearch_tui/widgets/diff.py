@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from difflib import SequenceMatcher
 
-from memsearch_tui.widgets.lines import Row
+from memsearch_tui.widgets.pieces import Row
 
 _LONGEST, _LARGEST = 1_000, 50_000  # lines, characters
 

@@ -14,7 +14,8 @@ from textual.strip import Strip
 
 from memsearch_tui.counted import many
 from memsearch_tui.library import HeaderState
-from memsearch_tui.widgets.lines import Lines, Row
+from memsearch_tui.widgets.lines import Lines
+from memsearch_tui.widgets.pieces import Row
 
 _ALARM = 40  # characters of an alarm; f4 shows all of it
 #: A part: its pieces, and the app's action that a click runs.

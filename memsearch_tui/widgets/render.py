@@ -13,7 +13,7 @@ from memsearch_engine import Entry, ToolCall, Turn, agent_named, agent_names, pl
 from rich.cells import cell_len
 
 from memsearch_tui.widgets.diff import diff_tone, is_diff
-from memsearch_tui.widgets.lines import Row
+from memsearch_tui.widgets.pieces import Row
 
 if TYPE_CHECKING:
     from memsearch_engine import NoteStaleness, Supersession

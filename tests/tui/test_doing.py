@@ -21,8 +21,8 @@ from memsearch_tui.screens.conflict import ConflictScreen
 from memsearch_tui.screens.connect import ConnectScreen
 from memsearch_tui.screens.keys import KeysScreen
 from memsearch_tui.screens.review import ReviewScreen
-from memsearch_tui.widgets.lines import TextView
 from memsearch_tui.widgets.query import without_unfinished_filter
+from memsearch_tui.widgets.text_view import TextView
 from tests.tui.conftest import SESSION, Held, _line, until
 from tests.tui.test_flows import drive, settled, shown, titles
 

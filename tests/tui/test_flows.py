@@ -25,7 +25,7 @@ from memsearch_tui.screens.conflict import ConflictScreen
 from memsearch_tui.screens.day import DayScreen
 from memsearch_tui.screens.related import RelatedScreen
 from memsearch_tui.screens.text import TextScreen
-from memsearch_tui.widgets.lines import TextView
+from memsearch_tui.widgets.text_view import TextView
 from tests.tui.conftest import SESSION
 
 

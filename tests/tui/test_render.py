@@ -6,7 +6,7 @@ import pytest
 from memsearch_engine.agents.transcripts.model import ToolCall, Turn
 
 from memsearch_tui.widgets.diff import diff_rows
-from memsearch_tui.widgets.lines import mark_words, wrap
+from memsearch_tui.widgets.pieces import mark_words, wrap
 from memsearch_tui.widgets.render import markdown, turn_markdown, turn_rows
 
 

@@ -17,7 +17,8 @@ from memsearch_tui.library.projects import KnownProjects
 from memsearch_tui.library.status import MemoryStatus
 from memsearch_tui.screens.browse import BrowseScreen
 from memsearch_tui.widgets.footer import Keys
-from memsearch_tui.widgets.lines import Lines, drawable, wrap
+from memsearch_tui.widgets.lines import Lines
+from memsearch_tui.widgets.pieces import drawable, wrap
 from tests.tui.test_flows import drive, settled
 
 LONG = (

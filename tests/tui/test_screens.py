@@ -26,8 +26,9 @@ from memsearch_tui.screens.projects import ProjectsScreen
 from memsearch_tui.screens.review import ReviewScreen
 from memsearch_tui.screens.rows import RowsScreen
 from memsearch_tui.screens.text import HelpScreen
-from memsearch_tui.widgets.lines import LineList, TextView
+from memsearch_tui.widgets.line_list import LineList
 from memsearch_tui.widgets.query import FilterSuggester
+from memsearch_tui.widgets.text_view import TextView
 from tests.tui.test_flows import drive, settled, shown, titles
 from tests.tui.test_pictures import ACTIVITY
 

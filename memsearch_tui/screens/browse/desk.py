@@ -15,9 +15,10 @@ from memsearch_tui.saved import SavedState
 from memsearch_tui.screens.browse.state import LEVELS, BrowseState
 from memsearch_tui.widgets.calendar import Calendar
 from memsearch_tui.widgets.header import Header
-from memsearch_tui.widgets.lines import LineList, TextView
+from memsearch_tui.widgets.line_list import LineList
 from memsearch_tui.widgets.query import QueryBox
 from memsearch_tui.widgets.status import MESSAGE_S, StatusLine
+from memsearch_tui.widgets.text_view import TextView
 
 T = TypeVar("T")
 

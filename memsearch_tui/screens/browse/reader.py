@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from memsearch_engine import Entry, Supersession
 
     from memsearch_tui.screens.browse.desk import Desk
-    from memsearch_tui.widgets.lines import Row
+    from memsearch_tui.widgets.pieces import Row
 
 _HOLD_FRAME_S = 0.02  # longest time that a frame waits for the note
 _AHEAD_REST_S = 0.05  # rest of the cursor before notes are read ahead

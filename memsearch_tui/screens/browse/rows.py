@@ -12,7 +12,7 @@ from memsearch_tui.library import Item
 from memsearch_tui.timeline import Hits, Key, is_heading
 from memsearch_tui.widgets import render
 from memsearch_tui.widgets.header import when
-from memsearch_tui.widgets.lines import LINE_BREAK, Row, mark_words
+from memsearch_tui.widgets.pieces import LINE_BREAK, Row, mark_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -42,8 +42,10 @@ from memsearch_tui.timeline import Hits, Timeline, is_heading
 from memsearch_tui.widgets.calendar import Calendar
 from memsearch_tui.widgets.footer import Keys
 from memsearch_tui.widgets.header import Header
-from memsearch_tui.widgets.lines import LineList, Row, TextView
+from memsearch_tui.widgets.line_list import LineList
+from memsearch_tui.widgets.pieces import Row
 from memsearch_tui.widgets.query import FilterSuggester, QueryBox
+from memsearch_tui.widgets.text_view import TextView
 
 if TYPE_CHECKING:
     from memsearch_engine import IndexStatus

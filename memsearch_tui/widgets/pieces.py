@@ -1,0 +1,139 @@
+"""Rows of pieces: text with a tone, wrapped to a width, with searched words marked.
+
+A row is a list of *pieces*: ``(text, tone)``. A tone names a look; ``widgets/lines.py`` draws it.
+No widget here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from rich.cells import cell_len
+
+Piece = tuple[str, str]
+Row = list[Piece]
+
+#: In a row of a list: the rest goes to the second line.
+LINE_BREAK: Piece = ("\n", "text")
+
+#: Characters that join several into one, or widen one. Terminals disagree on the cells of the
+#: result, which would shift the rest of the row. So the parts are drawn, because all terminals
+#: agree on their widths.
+_JOINING = re.compile(
+    "[\ufe0e\ufe0f\u20e3]|\u200d(?=[\u2190-\u2bff\U0001f000-\U0001faff])|(?<=\\S)[\U0001f3fb-\U0001f3ff]"
+)
+#: Least letters of a searched word that also matches the beginning of a longer word.
+_WHOLE_BELOW = 5
+_FLAGS = {0x1F1E6 + letter: chr(ord("A") + letter) for letter in range(26)}
+
+
+def drawable(text: str) -> str:
+    """Return *text* with only characters that have the same width in every terminal.
+
+    Emoji become their parts, flags become letters.
+    """
+    return text if text.isascii() else _JOINING.sub("", text).translate(_FLAGS)
+
+
+def joined(row: Row) -> Row:
+    """Return the row with neighbours of one tone joined, because each piece costs forty bytes of
+    escape sequences.
+    """
+    pieces: Row = []
+    for text, tone in row:
+        if text and pieces and pieces[-1][1] == tone:
+            pieces[-1] = pieces[-1][0] + text, tone
+        elif text:
+            pieces.append((text, tone))
+    return pieces
+
+
+def mark_words(text: str, tone: str, words: Sequence[str]) -> list[Piece]:
+    """Cut *text* so that every occurrence of *words* is a ``match`` piece.
+
+    A word matches at the beginning of a word of the text. With fewer than five letters it matches
+    only a whole word: "set" does not match in "settings", "cache" matches in "caches".
+
+    Args:
+        words: casefolded; may contain blanks.
+    """
+    pattern = _pattern(tuple(words))
+    pieces: list[Piece] = []
+    position = 0
+    for match in pattern.finditer(text) if pattern else ():
+        pieces += [(text[position : match.start()], tone), (match[0], "match")]
+        position = match.end()
+    return [*pieces, (text[position:], tone)]
+
+
+@lru_cache(maxsize=64)
+def _pattern(words: tuple[str, ...]) -> re.Pattern[str] | None:
+    parts = []
+    for word in sorted(filter(None, words), key=len, reverse=True):
+        begin = r"(?<![^\W_])" if word[0].isascii() and word[0].isalnum() else ""
+        is_short = len(word) < _WHOLE_BELOW and word[-1].isascii() and word[-1].isalnum()
+        parts.append(begin + re.escape(word) + (r"(?![^\W_])" if is_short else ""))
+    return re.compile("|".join(parts), re.IGNORECASE) if parts else None
+
+
+def wrap(row: Row, width: int) -> list[Row]:
+    """Return a row as rows of at most *width* cells, broken at blanks.
+
+    Wide characters count two.
+    """
+    if sum(cell_len(text) for text, _ in row) <= width:
+        return [row]
+    # the prefix of a quotation or of code is repeated in every line
+    before = row[:1] if row and row[0][0].strip() and not row[0][0].strip("▏│ ") else []
+    if before:
+        rest = wrap(row[1:], max(1, width - cell_len(before[0][0])))
+        return [[*before, *line] for line in rest]
+    lines: list[Row] = [[]]
+    room = width
+    for text, tone in row:
+        for word in _words(text):
+            need = cell_len(word)
+            if need > room and room < width:
+                lines.append([])
+                room = width
+                word = word.lstrip(" ")
+                need = cell_len(word)
+            start = 0
+            while need > room:
+                # a word longer than a line, or text without blanks; by position, because it may
+                # have megabytes
+                cut = start + _fits(word[start : start + room + 1], room)
+                lines[-1].append((word[start:cut], tone))
+                lines.append([])
+                need -= cell_len(word[start:cut])
+                start, room = cut, width
+            word = word[start:]
+            if word:
+                lines[-1].append((word, tone))
+                room -= need
+    return lines
+
+
+def _words(text: str) -> list[str]:
+    """Return words with the blanks before them. CJK text may break anywhere."""
+    words: list[str] = []
+    start = 0
+    for index in range(1, len(text)):
+        wide = cell_len(text[index]) == 2 or cell_len(text[index - 1]) == 2
+        if (text[index] == " " and text[index - 1] != " ") or wide:
+            words.append(text[start:index])
+            start = index
+    words.append(text[start:])
+    return words
+
+
+def _fits(text: str, room: int) -> int:
+    """Return how many characters of *text* fit into *room* cells, at least one."""
+    used = 0
+    for index, sign in enumerate(text):
+        used += cell_len(sign)
+        if used > room:
+            return max(1, index)
+    return len(text)

@@ -1,0 +1,139 @@
+"""A text to read that draws only its visible lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from memsearch_engine import shown
+from textual.binding import Binding, BindingType
+from textual.strip import Strip
+
+from memsearch_tui.widgets.lines import Lines
+from memsearch_tui.widgets.pieces import Row, drawable, mark_words, wrap
+
+
+class TextView(Lines):
+    """A text to read, wrapped to the width.
+
+    Only visible lines are drawn; searched words are highlighted.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,j,ctrl+n", "scroll(1)", "Down", show=False, id="text.down"),
+        Binding("up,k,ctrl+p", "scroll(-1)", "Up", show=False, id="text.up"),
+        Binding("pagedown,ctrl+d", "page(1)", "Page down", show=False, id="text.pagedown"),
+        Binding("pageup,ctrl+b", "page(-1)", "Page up", show=False, id="text.pageup"),
+        Binding("home", "edge(0)", "Top", show=False, id="text.first"),
+        Binding("end,G", "edge(1)", "Bottom", show=False, id="text.last"),
+    ]
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._rows: list[Row] = []
+        self._wrapped: list[Row] = []
+        self._width = 0
+        # line of the last match; it may be too near to the end to be scrolled to the top
+        self._match = -1
+        self.marks: list[str] = []
+        self.found = 0, 0  # (number of the current match line, number of match lines)
+
+    def show(self, rows: list[Row], *, marks: Sequence[str] = (), keep_place: bool = False) -> None:
+        """Show *rows*.
+
+        Args:
+            marks: highlighted words; case is ignored.
+            keep_place: keep the scroll position.
+        """
+        place = self.scroll_offset.y if keep_place else 0
+        self._rows = [[(shown(drawable(text)), tone) for text, tone in row] for row in rows]
+        self.marks = [mark.casefold() for mark in marks if mark]
+        self._match = -1
+        self._width = 0
+        self._wrap()
+        if place != self.scroll_offset.y:
+            self.scroll_to(y=place, animate=False, force=True, immediate=True)
+        self.refresh_changed()
+
+    def text(self) -> str:
+        """Return the whole text."""
+        return "\n".join("".join(text for text, _ in row) for row in self._rows)
+
+    def _wrap(self) -> None:
+        if not self.size.width:  # not visible yet: wrapped when the width is known
+            self._width, self._wrapped = 0, []
+            return
+        width = max(10, self.size.width - 2)
+        if width == self._width:
+            return
+        self._width = width
+        self._wrapped = [line for row in self._rows for line in wrap(row, width)]
+        self._match = -1
+        self.extend(len(self._wrapped))
+
+    def on_resize(self) -> None:
+        """Wrap the lines again."""
+        self._wrap()
+        self.refresh()
+
+    def mark(self, words: Sequence[str]) -> None:
+        """Highlight other words."""
+        self.marks = [word.casefold() for word in words if word]
+        self._match = -1
+        self.refresh_changed()
+
+    def find_next(self, step: int = 1, *, wrap: bool = True, from_here: bool = False) -> bool:
+        """Scroll to the next (1) or previous (-1) line with a highlighted word.
+
+        Args:
+            wrap: continue at the other end.
+            from_here: the first visible line counts too.
+
+        Returns:
+            False if there is no such line.
+        """
+        hits = [
+            i
+            for i, row in enumerate(self._wrapped)
+            if any(tone == "match" for _, tone in self._marked(row))
+        ]
+        if self._match < 0:  # start at the last match, else at the first visible line
+            here = self.scroll_offset.y - (1 if from_here and step > 0 else 0)
+        else:
+            here = self._match
+        later = (
+            [i for i in hits if i > here] if step > 0 else [i for i in reversed(hits) if i < here]
+        )
+        target = next(iter(later or ((hits if step > 0 else hits[::-1]) if wrap else ())), None)
+        if target is None:
+            return False
+        self._match = target
+        self.found = hits.index(target) + 1, len(hits)
+        self.scroll_to(y=target, animate=False, force=True)
+        return True
+
+    def action_scroll(self, step: int) -> None:
+        """Scroll by *step* lines."""
+        self._match = -1
+        self.scroll_to(y=self.scroll_offset.y + step, animate=False)
+
+    def action_page(self, step: int) -> None:
+        """Scroll by a page."""
+        self._match = -1
+        self.scroll_to(y=self.scroll_offset.y + step * max(1, self.size.height - 2), animate=False)
+
+    def action_edge(self, end: int) -> None:
+        """Scroll to the beginning or the end."""
+        self._match = -1
+        self.scroll_to(y=len(self._wrapped) if end else 0, animate=False)
+
+    def line(self, y: int) -> Strip:
+        """Draw a wrapped line of the text."""
+        index = y + self.scroll_offset.y
+        row = self._wrapped[index] if index < len(self._wrapped) else []
+        return self.draw([(" ", "text"), *self._marked(row)], self.size.width)
+
+    def _marked(self, row: Row) -> Row:
+        if not self.marks:
+            return row
+        return [piece for text, tone in row for piece in mark_words(text, tone, self.marks)]
