@@ -181,18 +181,24 @@ def _cost(state: dict[str, Any], today: str) -> list[Line]:
     found = [Line("cost", row, [row, [], *map(_spent, every)])]
     models = Counter[str]()
     for spent in recent:
-        models[f"{spent.provider} {spent.model}"] += spent.input_tokens + spent.output_tokens
+        models[_model(spent)] += spent.input_tokens + spent.output_tokens
     for model, count in models.most_common():
-        rows = [_spent(spent) for spent in every if f"{spent.provider} {spent.model}" == model]
+        rows = [_spent(spent) for spent in every if _model(spent) == model]
         row = [(f"  {model:28s}", "agent"), (f"{count:>9,} tokens", "text")]
         found.append(Line(f"model {model}", row, [[(model, "strong")], [], *rows]))
     return found
 
 
+def _model(spent: Any) -> str:
+    """Return the provider and the model of costs in words."""
+    provider = "agent's CLI" if spent.provider == "native" else spent.provider
+    return f"{provider} {spent.model}".strip()
+
+
 def _spent(spent: Any) -> Row:
     tokens = spent.input_tokens + spent.output_tokens
     price = f"  ${spent.usd:.4f}" if spent.usd else ""
-    what = f"{spent.purpose:12s} {spent.provider} {spent.model}"
+    what = f"{spent.purpose:12s} {_model(spent)}"
     return [
         (f"{spent.day}  ", "text"),
         (what, "dim"),

@@ -30,10 +30,10 @@ def lines(state: dict[str, Any], making: str = "") -> list[Line]:
             [("Notes can be read, searched by words and edited all the same.", "text")],
         ]
         return [Line("error", rows[0], rows)]
-    found = [*_problems(state["problems"]), Line("", []), _index(state)]
+    found = [*_problems(state["problems"]), Line("", []), _index(state), _words(state)]
     if store := state.get("store"):
         found.append(Line("store", [_label("store"), (store, "text")], [[(store, "text")]]))
-    found.append(_service(state["service"]))
+    found += [_service(state["service"]), _capture(state["service"])]
     if second := _second(state, making):
         found.append(second)
     if now := state["progress"]:
@@ -62,23 +62,73 @@ def _problems(problems: list[dict[str, str]]) -> list[Line]:
 
 
 def _index(state: dict[str, Any]) -> Line:
+    is_open = state["index"] in ("ready", "opening")
     tone = {"ready": "good", "opening": "warn"}.get(state["index"], "bad")
     size = state["disk"]["index"] / _MB
-    row: Row = [_label("index"), (state["index"], tone)]
-    row.append((f"  {state['fingerprint']}  {size:.1f} MB", "text"))
-    sizes: list[Row] = [
-        [(f"{name:12s}", "dim"), (f"{size / _MB:10.1f} MB", "text")]
-        for name, size in state["disk"].items()
+    row: Row = [_label("index"), (state["index"], tone), (f"  {size:.1f} MB", "text")]
+    row.append(
+        (f"  {state['fingerprint']}", "dim")
+        if is_open
+        else ("  -> memsearch doctor --fix", "accent")
+    )
+    detail: list[Row] = [
+        row,
+        [],
+        [("Vectors for search by meaning. It is a cache of the notes.", "text")],
+        _fact("model", state["fingerprint"]),
+        _fact("on disk", f"{size:.1f} MB"),
     ]
-    cache: Row = [("The index is a cache: `memsearch reset` makes it anew from the notes.", "dim")]
-    return Line("index", row, [row, [], *sizes, [], cache])
+    if building := state.get("building"):
+        detail.append(_fact("in progress", building))
+    if reason := "" if is_open else state["service"].get("reason"):
+        detail.append([("why         ", "dim"), (reason, "bad")])
+    mended = ("`memsearch doctor --fix` repairs it; `memsearch reset` makes it anew.", "dim")
+    return Line("index", row, [*detail, [], [mended]])
+
+
+def _words(state: dict[str, Any]) -> Line:
+    """Return the row of the catalog, which answers searches by words."""
+    size = f"{state['disk']['catalog'] / _MB:.1f} MB"
+    chunks = sum(project["chunks"] for project in state["projects"])
+    row: Row = [_label("words"), ("ready", "good"), (f"  {size}", "text")]
+    row.append((f"  {many(chunks, 'chunk')}", "dim"))
+    what: Row = [("Titles and words of the notes. It works without a model.", "text")]
+    ways: Row = [("`memsearch index` reads the files again.", "dim")]
+    return Line("words", row, [row, [], what, _fact("on disk", size), [], ways])
+
+
+def _fact(name: str, value: str) -> Row:
+    return [(f"{name:12s}", "dim"), (value, "text")]
 
 
 def _service(service: dict[str, Any]) -> Line:
-    up = f"pid {service['pid']}, up {service['uptime_s']:.0f} s, {service['rss_mb']:.0f} MB"
-    row: Row = [_label("service"), (up, "text")]
-    ends: Row = [("It ends by itself when nobody uses it; `memsearch service logs`.", "dim")]
-    return Line("service", row, [row, [], ends])
+    up, size = _duration(service["uptime_s"]), f"{service['rss_mb']:.0f} MB of memory"
+    row: Row = [_label("service"), (f"up {up}", "good"), (f"  {size}", "text")]
+    row.append((f"  pid {service['pid']}", "dim"))
+    detail = [row, [], _fact("up", up), _fact("uses", size), _fact("process", str(service["pid"]))]
+    detail += [_fact("does", name) for name in service.get("own_work", ())]
+    detail += [_fact("is used by", name) for name in service.get("kept_up_by", ())]
+    if limit := service.get("idle_limit_s"):
+        detail.append(_fact("ends after", f"{_duration(limit)} without use"))
+    ways = "`memsearch service stop` ends it, the next search starts it; `memsearch service logs`."
+    return Line("service", row, [*detail, [], [(ways, "dim")]])
+
+
+def _capture(service: dict[str, Any]) -> Line:
+    """Return the row of capture: whether turns of every connected agent arrive."""
+    alarms = service.get("alarms", [])
+    state = (f"{many(len(alarms), 'alarm')}", "bad") if alarms else ("no alarms", "good")
+    row: Row = [_label("capture"), state, ("  -> f4" if alarms else "  f4 shows it", "accent")]
+    ways: Row = [("f4 shows what is captured; c connects agents.", "dim")]
+    return Line("capture", row, [row, [], *([(alarm, "bad")] for alarm in alarms), ways])
+
+
+def _duration(seconds: float) -> str:
+    """Return a duration in its largest fitting unit: ``40 s``, ``10 min``, ``3 h``, ``2 d``."""
+    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= length * 2 or (unit == "min" and seconds >= length):
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} s"
 
 
 def _second(state: dict[str, Any], making: str) -> Line | None:
@@ -100,6 +150,9 @@ def _second(state: dict[str, Any], making: str) -> Line | None:
 def _project(project: dict[str, Any]) -> Line:
     days, notes = many(project["days"], "day"), many(project["entries"], "note")
     row: Row = [(project["name"], "strong"), (f"  {notes} · {days}", "text")]
+    missing = project["chunks"] - project["vectors"]
+    if missing > 0:
+        row += [(f"  {missing} without meaning yet", "warn"), ("  -> memsearch index", "accent")]
     detail: list[Row] = [
         [(project["name"], "strong")],
         [("notes       ", "dim"), (f"{notes} in {days}", "text")],
@@ -109,6 +162,8 @@ def _project(project: dict[str, Any]) -> Line:
         ],
         [("collection  ", "dim"), (project["collection"], "text")],
         [("folder      ", "dim"), (project["memory"], "text")],
+        [],
+        [("`memsearch index` reads its files again.", "dim")],
     ]
     return Line(f"project {project['collection']}", row, detail)
 
@@ -116,12 +171,18 @@ def _project(project: dict[str, Any]) -> Line:
 def _sync(sync: dict[str, Any]) -> list[Line]:
     """Return the rows about sync: the remote and the result of the last round."""
     if not sync["remote"]:
-        return []
+        row: Row = [
+            _label("sync"),
+            ("only this machine", "dim"),
+            ("  -> memsearch sync add REMOTE", "accent"),
+        ]
+        why: Row = [("One memory on several machines, through a git remote of yours.", "text")]
+        return [Line("", []), Line("sync", row, [row, [], why])]
     last = sync["last"] or {}
     at = datetime.fromtimestamp(sync["worked"]).strftime("%Y-%m-%d %H:%M") if sync["worked"] else ""
     words = (("received", "received"), ("sent", "sent"), ("gone", "deleted"))
     counts = ", ".join(f"{last[key]} {word}" for key, word in words if last.get(key))
-    row: Row = [_label("sync"), (sync["remote"], "text")]
+    row = [_label("sync"), (sync["remote"], "text")]
     row += [(f"  {at or 'not yet'}", "good" if at else "warn")]
     row += [(f"  {counts}", "dim")] if counts else []
     rows: list[Row] = [

@@ -17,6 +17,10 @@ Row = list[Piece]
 
 #: In a row of a list: the rest goes to the second line.
 LINE_BREAK: Piece = ("\n", "text")
+#: Between two cells of a table.
+COLUMN: Piece = ("│ ", "dim")
+_CROSS = "┼"  # between two columns of the rule below a table's header
+_LEAST_CELL = 6  # cells of a column; narrower tables are wrapped like text
 
 #: Characters that join several into one, or widen one. Terminals disagree on the cells of the
 #: result, which would shift the rest of the row. So the parts are drawn, because all terminals
@@ -85,6 +89,8 @@ def wrap(row: Row, width: int) -> list[Row]:
     """
     if sum(cell_len(text) for text, _ in row) <= width:
         return [row]
+    if (_is_rule(row) or COLUMN in row[1:]) and (table := _wrap_cells(row, width)):
+        return table
     # the prefix of a quotation or of code is repeated in every line
     before = row[:1] if row and row[0][0].strip() and not row[0][0].strip("▏│ ") else []
     if before:
@@ -114,6 +120,64 @@ def wrap(row: Row, width: int) -> list[Row]:
                 lines[-1].append((word, tone))
                 room -= need
     return lines
+
+
+def _is_rule(row: Row) -> bool:
+    """Return whether a row is the rule below a table's header."""
+    return len(row) == 1 and _CROSS in row[0][0] and not row[0][0].strip(f"─{_CROSS}")
+
+
+def _wrap_cells(row: Row, width: int) -> list[Row]:
+    """Return a table's row with each cell wrapped in its own column; [] if there is no room.
+
+    All rows of a table have the same widths before, so they get the same widths here.
+    """
+    if _is_rule(row):
+        parts = row[0][0].split(_CROSS)
+        fitted = _fit_columns([len(part) - (n > 0) for n, part in enumerate(parts)], width)
+        rule = _CROSS.join("─" * (size + (n > 0)) for n, size in enumerate(fitted))
+        return [[(rule or "─" * width, row[0][1])]]
+    cells: list[Row] = [[]]
+    for piece in row:
+        if piece == COLUMN:
+            cells.append([])
+        else:
+            cells[-1].append(piece)
+    fitted = _fit_columns([sum(cell_len(text) for text, _ in cell) for cell in cells], width)
+    if not fitted:
+        return []
+    columns = [wrap(_stripped(cell), size - 1) for cell, size in zip(cells, fitted)]
+    lines: list[Row] = []
+    for number in range(max(map(len, columns))):
+        line: Row = []
+        for column, size in zip(columns, fitted):
+            part = column[number] if number < len(column) else []
+            room = size - sum(cell_len(text) for text, _ in part)
+            line += [*([COLUMN] if line else []), *part, (" " * room, "text")]
+        lines.append(line)
+    return lines
+
+
+def _stripped(cell: Row) -> Row:
+    """Return a cell without the padding behind its text."""
+    cell = list(cell)
+    while cell and not cell[-1][0].strip():
+        cell.pop()
+    return cell
+
+
+def _fit_columns(sizes: list[int], width: int) -> list[int]:
+    """Return the sizes of columns that fit into *width* cells with their separators; [] if none do.
+
+    Only the widest columns become narrower, all to the same size.
+    """
+    room = width - len(COLUMN[0]) * (len(sizes) - 1)
+    if room < sum(min(size, _LEAST_CELL) for size in sizes):
+        return []
+    cap = max(sizes)
+    while sum(min(size, cap) for size in sizes) > room:
+        cap -= 1
+    return [min(size, cap) for size in sizes]
 
 
 def _words(text: str) -> list[str]:

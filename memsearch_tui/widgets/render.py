@@ -13,7 +13,7 @@ from memsearch_engine import Entry, ToolCall, Turn, agent_named, agent_names, pl
 from rich.cells import cell_len
 
 from memsearch_tui.widgets.diff import diff_tone, is_diff
-from memsearch_tui.widgets.pieces import Row
+from memsearch_tui.widgets.pieces import COLUMN, Row
 
 if TYPE_CHECKING:
     from memsearch_engine import NoteStaleness, Supersession
@@ -113,6 +113,16 @@ def snippet(title: str, text: str, words: list[str], room: int) -> str:
     while 0 < start < -first and best[start - 1] != " ":
         start += 1
     return "…" + best[start:] if start else best
+
+
+def other_lines(text: str, shown: str) -> str:
+    """Return the lines of *text* other than *shown*, as one line without headings and bullets."""
+    lines = (
+        _BULLET.sub("", line).strip()
+        for line in plain(text).split("\n")
+        if not line.lstrip().startswith(("#", "<!--"))
+    )
+    return " · ".join(line for line in lines if line and line != shown)
 
 
 def badges(marks: dict[str, str]) -> Row:
@@ -247,10 +257,10 @@ def _table(lines: list[str]) -> tuple[int, list[Row]]:
     for number, cells in enumerate(table):
         row: Row = []
         for cell, width in zip(cells, widths):
-            row += [("│ ", "dim")] if row else []
+            row += [COLUMN] if row else []
             row += [(cell, "strong")] if number == 0 else inline(cell)
             row.append((" " * (width - cell_len(_shown(cell)) + 1), "text"))
-        rows.append(row[:-1])  # padding of the last column would wrap into a blank line
+        rows.append(row if len(cells) > 1 else row[:-1])
         if number == 0:
             rows.append(
                 [("┼".join("─" * (width + 1 + (n > 0)) for n, width in enumerate(widths)), "dim")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from memsearch_engine.agents.transcripts.model import ToolCall, Turn
+from rich.cells import cell_len
 
 from memsearch_tui.widgets.diff import diff_rows
 from memsearch_tui.widgets.pieces import mark_words, wrap
@@ -113,3 +114,33 @@ def test_whole_words_are_marked():
     assert marked("Straße und STRASSE", "straße") == ["Straße"]
     assert marked("CATALOG_CACHE_TTL", "ttl") == ["TTL"]
     assert marked("缓存中间件", "中间") == ["中间"]
+
+
+WIDE_TABLE = """| Setting | Before | After |
+| --- | --- | --- |
+| CATALOG_CACHE_TTL | 900 seconds, as the first team chose | 1800 |
+| `retry` | none | five with backoff and a test for each of them |"""
+
+
+@pytest.mark.parametrize("width", [60, 40])
+def test_the_cells_of_a_table_are_wrapped_in_their_columns(width):
+    lines = [line for row in markdown(WIDE_TABLE) for line in wrap(row, width)]
+    texts = ["".join(text for text, _ in line) for line in lines]
+    assert all(cell_len(text) <= width for text in texts)
+    bars = {tuple(n for n, sign in enumerate(text) if sign in "│┼") for text in texts}
+    assert len(bars) == 1 and len(*bars) == 2  # the same columns in every line
+    cells = [[text[slice(*cut)] for text in texts] for cut in _cuts(next(iter(bars)))]
+    column = " ".join(cell.strip() for cell in cells[2])
+    assert "five with backoff and a test for each of them" in " ".join(column.split())
+
+
+def _cuts(bars: tuple[int, ...]) -> list[tuple[int, int | None]]:
+    return list(zip([0, *(bar + 1 for bar in bars)], [*bars, None]))
+
+
+@pytest.mark.parametrize("width", [10, 16, 20])
+def test_a_table_that_has_no_room_for_columns_loses_no_word(width):
+    lines = [line for row in markdown(WIDE_TABLE) for line in wrap(row, width)]
+    text = "".join(text for line in lines for text, _ in line).replace(" ", "")
+    assert "CATALOG_CACHE_TTL│900seconds,asthefirstteamchose│1800" in text
+    assert all(sum(cell_len(text) for text, _ in line) <= width for line in lines)

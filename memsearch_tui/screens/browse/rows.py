@@ -57,6 +57,8 @@ class EntryRows:
         text = render.snippet(item.title, item.text, words, room)
         if before and cell_len(text) > room:
             text = text[: room - 1] + "…"
+        if lines > 1 and not before and cell_len(text) <= room - (width - INDENT):
+            before = _more(item, text, words)
         return [*row, *mark_words(text, tone, words), *current, *before]
 
     def _before(self, item: Item, width: int) -> Row:
@@ -121,6 +123,12 @@ class EntryRows:
             or bool(query and memory.project.name != project)
             or "project:" in query
         )
+
+
+def _more(item: Item, shown: str, words: list[str]) -> Row:
+    """Return the second line of a hit that fits in one: the other lines of its matching part."""
+    more = render.other_lines(item.text, shown)
+    return [LINE_BREAK, *mark_words(more, "dim", words)] if more else []
 
 
 def _found_of(item: Item) -> dict[str, str]:

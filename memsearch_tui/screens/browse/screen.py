@@ -32,6 +32,7 @@ from memsearch_tui.screens.browse.conversation import Conversation
 from memsearch_tui.screens.browse.desk import Desk, Panes
 from memsearch_tui.screens.browse.editor import Editor
 from memsearch_tui.screens.browse.follower import Follower
+from memsearch_tui.screens.browse.links import Links
 from memsearch_tui.screens.browse.listing import NEWEST, TimelineController
 from memsearch_tui.screens.browse.marks import Marks
 from memsearch_tui.screens.browse.reader import Reader
@@ -74,6 +75,7 @@ class BrowseScreen(Screen[None]):
         self.listing = TimelineController(self.desk, self.reader, self.place_rows)
         self.search = SearchController(self.desk, self.reader, self.listing)
         self.conversation = Conversation(self.desk, self.show_entry, self.search.reload)
+        self.links = Links(self.desk, self.conversation)
         self.selection = Selection(self.desk)
         self.editor = Editor(self.desk, self.reader, self.conversation, self.search.reload)
         self.changes = Changes(self.desk, self.selection, self.conversation, self.search)
@@ -135,7 +137,7 @@ class BrowseScreen(Screen[None]):
             "back": self.go_back,
             "transcript": self.conversation.open,
             "note_of_turn": self.conversation.go_to_note,
-            "unfold": self.conversation.unfold,
+            "unfold": self.links.open_or_unfold,
             "find_text": self.conversation.ask_for_text,
             "find": self.conversation.find,
             "resume": self.conversation.resume,
@@ -512,6 +514,7 @@ class BrowseScreen(Screen[None]):
         words = "rows lines dense wrap fold height"
         return [
             *self.marks.commands(),
+            *self.links.commands(),
             PaletteCommand(height, "list", self.change_height, words),
             *(
                 PaletteCommand(
