@@ -13,7 +13,7 @@ from memsearch_tui.library import HeaderState, Item, Library
 from memsearch_tui.timeline import Hits, Timeline, is_heading
 from memsearch_tui.widgets.calendar import WEEKS, Calendar
 from memsearch_tui.widgets.header import parts, when
-from memsearch_tui.widgets.render import snippet
+from memsearch_tui.widgets.render import other_lines, snippet
 
 
 @pytest.fixture
@@ -176,3 +176,9 @@ def test_who_walks_through_years_does_not_carry_them_along(world, monkeypatch):
     assert len(timeline._days) < 80
     first = timeline[1]
     assert timeline.index(first) == 1 and timeline.item(first).title  # it is read again
+
+
+def test_the_second_line_of_a_short_hit_has_the_other_lines_of_its_part():
+    text = "### 10:00\n<!-- session:1 -->\n- Raised the TTL\n- Ran the tests\n\n- Pushed it"
+    assert other_lines(text, "Raised the TTL") == "Ran the tests · Pushed it"
+    assert other_lines("- Raised the TTL", "Raised the TTL") == ""
