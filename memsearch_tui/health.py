@@ -53,11 +53,13 @@ def _problems(problems: list[dict[str, str]]) -> list[Line]:
         return [Line("fine", row, [row])]
     found = []
     for problem in problems:
-        fix: Row = [(f"  -> {problem['fix']}", "accent")] if problem["fix"] else []
-        row = [("problem  ", "bad"), (problem["what"], "text"), *fix]
+        fix = problem["fix"]
+        row = [("problem  ", "bad"), (problem["what"], "text")]
         detail: list[Row] = [[(problem["what"], "bad")], []]
-        detail.append([("mended by ", "dim"), (problem["fix"], "accent")] if fix else [])
+        detail.append([("mended by ", "dim"), (fix, "accent")] if fix else [])
         found.append(Line(f"problem {problem['what']}", row, detail))
+        if fix:  # a row of its own: a narrow list would cut it
+            found.append(Line("", [_label(""), (f"-> {fix}", "accent")]))
     return found
 
 
@@ -119,7 +121,7 @@ def _capture(service: dict[str, Any]) -> Line:
     alarms = service.get("alarms", [])
     state = (f"{many(len(alarms), 'alarm')}", "bad") if alarms else ("no alarms", "good")
     row: Row = [_label("capture"), state, ("  -> f4" if alarms else "  f4 shows it", "accent")]
-    ways: Row = [("f4 shows what is captured; c connects agents.", "dim")]
+    ways: Row = [("f4 shows what is captured; `memsearch agents status` checks the hooks.", "dim")]
     return Line("capture", row, [row, [], *([(alarm, "bad")] for alarm in alarms), ways])
 
 
