@@ -231,6 +231,7 @@ def test_a_hook_whose_stdout_is_closed_says_nothing_and_does_not_fail(box):
 # -- its hooks run our command
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "key", ["plugins.codex.summarize.provider", "plugins.claude_code.summarize.provider"]
 )
@@ -324,6 +325,7 @@ def test_its_collections_and_paths_name_a_project_from_wherever_it_calls(box):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "query",
     [
@@ -342,6 +344,7 @@ def test_its_queries_are_words_not_filters(box, query):
     assert [hit["day"] for hit in found] == ["2026-02-09"]
 
 
+@pytest.mark.slow
 def test_its_note_on_a_stale_index_is_brought_up_to_date_and_none_is_made(box):
     box.write("2026-02-09", "### 10:00\n- giraffes eat leaves\n")
     state = box.project / ".memsearch" / ".index-state.json"
@@ -360,6 +363,7 @@ def test_its_note_on_a_stale_index_is_brought_up_to_date_and_none_is_made(box):
     )
 
 
+@pytest.mark.slow
 def test_its_upgrade_hint_is_warned_of(box):
     assert (
         "none that would"

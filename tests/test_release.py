@@ -11,6 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 
+@pytest.mark.slow
 def test_generated_files_are_those_of_the_code():
     """Reference pages, the man page and completions."""
     done = subprocess.run(

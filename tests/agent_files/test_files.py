@@ -251,6 +251,7 @@ def test_a_topic_whose_only_line_stands_behind_the_cap_is_read_by_nobody(box: Bo
     assert not listed(box)["late.md"]["orphaned"]
 
 
+@pytest.mark.slow
 def test_they_are_found_by_who_asks_for_them_alone(box: Box, auto: Path):
     box.fill()
     (box.project / "CLAUDE.md").write_text("The kiosk in Oslo runs Alpine.\n")
@@ -298,6 +299,7 @@ def test_what_agents_write_is_found_without_a_word_to_us_and_what_they_delete_is
     until(lambda: not hits(box, "kind:native ledger replayed"), 60, "it to be gone")
 
 
+@pytest.mark.slow
 def test_secrets_in_them_are_neither_shown_nor_searched_nor_taken(box: Box, auto: Path):
     key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     (auto / "MEMORY.md").write_text(f"- the deploy token is {key}\n")
@@ -398,6 +400,7 @@ def test_a_link_out_of_a_project_a_pipe_and_a_file_without_end_harm_nobody(
     assert "root:x" in json.dumps(listed(box))
 
 
+@pytest.mark.slow
 def test_a_link_that_came_with_a_clone_shows_no_other_projects_memories(box: Box, auto: Path):
     secret = auto.parent.parent / "-other" / "memory"
     secret.mkdir(parents=True)

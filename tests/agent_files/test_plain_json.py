@@ -64,6 +64,7 @@ _VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(
     st.dictionaries(st.text("abc", max_size=2), _VALUES),
     st.dictionaries(st.text("abc", max_size=2), _VALUES),

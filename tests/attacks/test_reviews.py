@@ -376,6 +376,7 @@ def test_an_event_that_can_not_be_taken_for_a_day_is_set_aside_with_its_reason(t
     assert "link" in reason and not list(tmp_path.glob("*.md"))
 
 
+@pytest.mark.slow
 def test_an_event_that_was_set_aside_is_shown_with_its_reason(box):
     box.home.ensure().inbox.mkdir()
     (box.home.inbox / "1.json").write_text(

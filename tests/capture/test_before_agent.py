@@ -127,6 +127,7 @@ def test_a_transcript_that_is_no_file_keeps_nobody_waiting(box: Box, told, tmp_p
         assert "Postgres 16" in told(event=event, agent=agent, source="resume", transcript_path=7)
 
 
+@pytest.mark.slow
 def test_an_answer_bears_the_name_that_the_agent_calls_the_event_by(box: Box):
     """Qwen Code and Gemini CLI are told before an action what they can only be told with its
     result.
@@ -258,6 +259,7 @@ def test_a_plugin_that_knows_its_branch_is_believed(box: Box, told):
     assert told(agent="pi", told=True) == ""
 
 
+@pytest.mark.slow
 def test_a_session_in_any_folder_that_the_agent_was_told_is_captured(box: Box, tmp_path: Path):
     said = [
         chats.Said(
@@ -289,6 +291,7 @@ def test_a_session_in_any_folder_that_the_agent_was_told_is_captured(box: Box, t
     assert opened["path"] == str(flat) and opened["state"] == "live"
 
 
+@pytest.mark.slow
 def test_an_anchors_path_is_the_files_whatever_dashes_it_has(box: Box):
     said = [
         chats.Said(

@@ -57,6 +57,7 @@ def test_one_damaged_database_stops_nothing_else_and_is_named(old):
     )
 
 
+@pytest.mark.slow
 def test_capture_waits_while_the_settings_cannot_be_read(old):
     old.home.root.mkdir()
     (old.home.root / "config.toml").write_text('[capture]\nenabled = false\ndaily_tokens = "x"\n')
@@ -125,6 +126,7 @@ def test_a_conversation_is_shown_without_its_secrets_unless_asked(old):
     assert "FAKEFAKE" in old.ok("transcript", str(transcript), "--raw").out
 
 
+@pytest.mark.slow
 def test_plugins_say_when_the_agent_runs_no_hooks_and_keep_edited_skills(old):
     settings = old.user / ".claude" / "settings.json"
     settings.write_text('{"disableAllHooks": true}')

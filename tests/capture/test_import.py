@@ -77,6 +77,7 @@ def test_import_writes_once_and_what_was_said_opens_also_when_the_agent_deleted_
     assert (status["live"], status["kept"], status["lost"]) == (0, 44, 0)
 
 
+@pytest.mark.slow
 def test_secrets_of_old_sessions_reach_neither_notes_nor_evidence(old):
     old.ok("import", "--all", "--yes")
     archive = Archive(old.home)
@@ -90,6 +91,7 @@ def test_secrets_of_old_sessions_reach_neither_notes_nor_evidence(old):
     assert b"[REDACTED:" in everything
 
 
+@pytest.mark.slow
 def test_import_takes_part_of_it_and_homeless_turns_on_request(old):
     one = old.ok(
         "import", "codex", "--project", str(old.root / "projects" / "cx1"), "--yes", "--json"
@@ -106,6 +108,7 @@ def test_import_takes_part_of_it_and_homeless_turns_on_request(old):
     assert not (old.root / "projects" / "cc3").exists()
 
 
+@pytest.mark.slow
 def test_what_a_model_would_cost_is_shown_before_and_needs_a_choice(old):
     refused = old.run("import", "codex", "--summarize", "llm", "--dry-run")
     assert refused.code == 2 and "capture.summarize.provider" in refused.err
@@ -121,6 +124,7 @@ def test_what_a_model_would_cost_is_shown_before_and_needs_a_choice(old):
     assert "none are spent" in old.ok("import", "codex", "--dry-run").out
 
 
+@pytest.mark.slow
 def test_an_import_that_was_interrupted_goes_on(old, monkeypatch):
     from memsearch_engine.capture import backfill
     from memsearch_engine.capture.capture_pipeline import CapturePipeline
@@ -138,6 +142,7 @@ def test_an_import_that_was_interrupted_goes_on(old, monkeypatch):
     )
 
 
+@pytest.mark.slow
 def test_a_deleted_memory_is_not_imported_again_and_a_fork_is_no_second_one(old):
     old.ok("import", "claude-code", "--yes")
     entries = old.ok("entries", "--json").json["entries"]
@@ -152,6 +157,7 @@ def test_a_deleted_memory_is_not_imported_again_and_a_fork_is_no_second_one(old)
     assert not any(f"turn:{gone['turn']}".encode() in text for text in journals(old).values())
 
 
+@pytest.mark.slow
 def test_agents_are_found_with_what_is_captured(old):
     rows = {row["agent"]: row for row in old.ok("agents", "--no-versions", "--json").json["agents"]}
     assert {agent: (row["sessions"], row["turns"], row["new"]) for agent, row in rows.items()} == {

@@ -66,6 +66,7 @@ def everything(box: Box) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.slow
 def test_installing_and_taking_out_leaves_every_byte_as_it_was(agents):
     before = everything(agents)
     shown = agents.ok("plugins", "install", *AGENTS, "--dry-run", "--json").json["changed"]
@@ -100,6 +101,7 @@ def test_all_of_it_is_taken_out_at_once(agents):
     assert agents.run("agents", "uninstall").code == 2
 
 
+@pytest.mark.slow
 def test_what_the_user_changed_meanwhile_stays(agents):
     agents.ok("plugins", "install", "claude-code", "openclaw")
     settings = agents.user / ".claude" / "settings.json"
@@ -141,6 +143,7 @@ def test_a_file_that_cannot_be_changed_safely_is_left_alone(agents):
     assert agents.run("plugins", "install", "nobody").code == 2
 
 
+@pytest.mark.slow
 def test_memsearchs_own_plugin_is_not_doubled_but_replaced_on_request(agents):
     settings = agents.user / ".claude" / "settings.json"
     settings.write_text(
@@ -168,6 +171,7 @@ def test_memsearchs_own_plugin_is_not_doubled_but_replaced_on_request(agents):
     assert "stop.sh" in codex.read_text()
 
 
+@pytest.mark.slow
 def test_status_names_what_is_wrong(agents):
     agents.ok("plugins", "install", "claude-code")
     state = agents.ok("plugins", "status", "claude-code", "--json").json["plugins"][0]
@@ -191,6 +195,7 @@ def test_status_says_how_hooks_of_a_marketplace_find_memsearch(agents, tmp_path,
     assert not any("ln -s" in note for note in plugins._status(agents.home, "claude-code").notes)
 
 
+@pytest.mark.slow
 def test_without_a_terminal_notes_stay_extractive_and_a_choice_is_kept(agents):
     agents.ok("plugins", "install", "claude-code")
     assert agents.ok("config", "get", "capture.summarize.provider").out.strip() == "extractive"
@@ -255,6 +260,7 @@ def test_hooks_that_another_agent_calls_otherwise_are_events_that_the_command_kn
         assert all(hook["timeout"] >= 1000 for group in groups for hook in group["hooks"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("agent", "variable"), [("pi", "PI_CODING_AGENT_DIR"), ("copilot", "COPILOT_HOME")]
 )
@@ -326,6 +332,7 @@ COMMENTED = """// mine
 """
 
 
+@pytest.mark.slow
 def test_comments_in_settings_that_may_have_them_stay(agents):
     claw = agents.user / ".openclaw" / "openclaw.json"
     claw.write_text(COMMENTED)
@@ -446,6 +453,7 @@ hook["command"], "eventName": event, "currentHash": "sha256:1",
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "config",
     [
@@ -479,6 +487,7 @@ def test_plugins_say_the_version_of_the_product():
     assert {json.loads(file.read_text())["version"] for file in manifests} == {__version__}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "permissions", ["null", "[]", '"all"', '{"allow": "all"}', '{"allow": null}']
 )
@@ -492,6 +501,7 @@ def test_permissions_of_an_odd_shape_are_named_and_left(agents, permissions):
     assert agents.run("plugins", "status", "claude-code", "--json").json["plugins"][0]["installed"]
 
 
+@pytest.mark.slow
 def test_rules_are_added_once_kept_and_taken_back(agents):
     settings = agents.user / ".claude" / "settings.json"
     agents.ok("plugins", "install", "claude-code", "--allow")
@@ -544,6 +554,7 @@ def test_a_rule_that_the_user_had_is_his(agents):
     }
 
 
+@pytest.mark.slow
 def test_an_uninstall_that_is_refused_changes_nothing_and_a_second_one_takes_nothing_else(agents):
     folder = agents.user / ".openclaw" / "extensions" / "memsearch"
     folder.mkdir(parents=True)
@@ -609,6 +620,7 @@ def test_an_edited_file_in_the_place_of_a_link_stays(agents):
     assert not file.is_symlink() and file.read_text() == edited
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", ["qwen", "gemini"])
 @pytest.mark.parametrize(
     ("first", "last"), [("hooks", "hooks"), ("hooks", "mcp"), ("mcp", "hooks"), ("mcp", "mcp")]
@@ -687,6 +699,7 @@ def test_a_hook_starts_without_a_path_and_takes_no_module_of_the_project(agents,
     assert (done.returncode, done.stdout, done.stderr) == (0, b"{}\n", b"")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", AGENTS)
 def test_hooks_of_an_older_version_or_a_removed_one_are_named_mended_and_taken_out(agents, agent):
     before = everything(agents)

@@ -89,6 +89,7 @@ class Place:
         return next((self.project / ".memsearch" / "memory").glob("*.md"))
 
 
+@pytest.mark.slow
 def test_one_turn_from_the_hook_to_undo(place):
     done = place.run("hook", "claude-code", "Stop", stdin=place.payload(TURNS[1]))
     assert json.loads(done.stdout) == {}
@@ -349,6 +350,7 @@ def test_a_transcript_that_would_keep_the_hook_does_not(place, tmp_path):
         assert done.returncode == 0
 
 
+@pytest.mark.slow
 def test_one_question_that_begins_like_ours_costs_no_other_turn(place):
     lines = []
     for number, words in enumerate(

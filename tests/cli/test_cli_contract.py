@@ -229,6 +229,7 @@ def test_memsearchs_own_flags_are_accepted(path):
 # -- reading
 
 
+@pytest.mark.slow
 def test_search_json(shared_box):
     done = shared_box.ok("search", "redis ttl", "--json")
     answer = done.json
@@ -354,6 +355,7 @@ def test_a_usage_error_in_json_names_the_help_that_explains(shared_box):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "args", [["expand", "feedfacefeed"], ["why-not", "redis", "feedfacefeed"]], ids=" ".join
 )
@@ -393,6 +395,7 @@ def test_expand_json_by_chunk_and_by_entry(shared_box):
     assert shared_box.ok("expand", hit["chunk_hash"], "-j").json["entry_id"] == hit["entry_id"]
 
 
+@pytest.mark.slow
 def test_entries_json(shared_box):
     answer = shared_box.ok("entries", "--json").json
     assert answer["schema_version"] == 1 and len(answer["entries"]) == 5
@@ -407,6 +410,7 @@ def test_entries_json(shared_box):
     ] == ["u1"]
 
 
+@pytest.mark.slow
 def test_days_show_stats_status_project_version_json(shared_box):
     days = shared_box.ok("days", "--json").json
     assert days["schema_version"] == 1
@@ -440,6 +444,7 @@ def test_days_show_stats_status_project_version_json(shared_box):
     assert version["schema_version"] == 1 and version["version"] in shared_box.ok("--version").out
 
 
+@pytest.mark.slow
 def test_service_status_health_index_doctor_models_config_json(shared_box):
     state = shared_box.ok("service", "status", "--json").json
     assert (
@@ -636,6 +641,7 @@ def test_edit_text_stdin_if_match_undo_redo_history_restore(box):
     assert box.run("restore", "99999").code == 1
 
 
+@pytest.mark.slow
 def test_delete_shows_first_asks_and_comes_back(box):
     box.fill()
     name = next(id_ for body, id_ in box.ids().items() if "Postgres" in body)
@@ -678,6 +684,7 @@ def test_an_ambiguous_name_is_refused_not_guessed(box):
     assert "first" in box.ok("expand", "abcd1").out
 
 
+@pytest.mark.slow
 def test_pin_and_expire(box):
     box.fill()
     name = next(id_ for body, id_ in box.ids().items() if "Postgres" in body)
@@ -714,6 +721,7 @@ def test_the_setting_top_k_is_used(box):
     assert len(box.ok("search", "needle", "--no-wait", "-j").json) == 3
 
 
+@pytest.mark.slow
 def test_an_empty_project_answers_everything(box):
     for args, code in (
         (["search", "x", "--no-wait"], 1),

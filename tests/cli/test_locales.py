@@ -17,6 +17,7 @@ def notes(box: Box) -> str:
     )
 
 
+@pytest.mark.slow
 def test_arguments_and_names_of_files_are_utf_8_in_a_locale_of_ascii(box):
     text = "Die Tür öffnet bei 21 °C — 鍵は二本 🔑"
     other = box.other_project("Käsezettel")

@@ -99,6 +99,7 @@ def test_a_fact_is_injected_and_taken_out_and_brought_back(box):
     assert "Tuesdays" in box.ok("context", "codex").out
 
 
+@pytest.mark.slow
 def test_nothing_runs_without_a_model_of_the_owner_s_choice(box):
     session(box)
     done = box.run("longterm", "run", "--wait")

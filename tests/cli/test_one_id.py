@@ -7,6 +7,7 @@ import pytest
 NOTE = "The release branch is cut on Tuesdays"
 
 
+@pytest.mark.slow
 def test_the_id_of_a_hit_opens_edits_marks_and_deletes(box):
     box.ok("add", NOTE)
     (hit,) = box.ok("search", "release branch", "--no-wait", "--json").json["hits"]
@@ -21,6 +22,7 @@ def test_the_id_of_a_hit_opens_edits_marks_and_deletes(box):
     assert box.run("expand", name).code == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [8, 16])
 def test_a_chunk_id_outlives_the_edit_of_its_note(box, length):
     box.ok("add", NOTE)

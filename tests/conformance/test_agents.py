@@ -239,6 +239,7 @@ def test_an_agent_does_all_that_is_promised(many, agent):
     is_whole(many, agent)
 
 
+@pytest.mark.slow
 def test_the_fifth_agents_facts_reach_the_app(many):
     said, _ = chat(many, "pocket")
     many.ok("import", "pocket", "--yes")

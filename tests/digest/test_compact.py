@@ -101,6 +101,7 @@ def memory(box: Box) -> Memory:
 # -- which notes
 
 
+@pytest.mark.slow
 def test_a_day_days_a_file_a_query_or_all_of_it(notes: Box):
     here = memory(notes)
     assert [
@@ -171,6 +172,7 @@ def test_without_a_model_the_notes_own_lines_come_under_their_topics(notes: Box)
     assert not any("Memory Compact" in Path(file.path).read_text() for file in here.days())
 
 
+@pytest.mark.slow
 def test_over_the_budget_what_is_said_often_goes_before_what_is_said_once(notes: Box):
     for n in range(60):
         when = day(20 + n % 30)
@@ -182,6 +184,7 @@ def test_over_the_budget_what_is_said_often_goes_before_what_is_said_once(notes:
 # -- with one
 
 
+@pytest.mark.slow
 def test_a_model_writes_it_and_every_call_is_counted(notes: Box, model: MockModel):
     would = notes.ok("compact", "--llm-provider", "mine", "--dry-run", "--json").json["would"]
     assert would["calls"] == 1 and would["usd"] > 0 and not model.requests
@@ -199,6 +202,7 @@ def test_a_model_writes_it_and_every_call_is_counted(notes: Box, model: MockMode
     assert row.usd and row.usd > 0
 
 
+@pytest.mark.slow
 def test_secrets_go_neither_out_nor_in_and_what_comes_back_is_harmless(
     notes: Box, model: MockModel
 ):
@@ -224,6 +228,7 @@ def test_secrets_go_neither_out_nor_in_and_what_comes_back_is_harmless(
     assert len(memory(notes).entries(TODAY.isoformat())) == 1  # it has made no other entry
 
 
+@pytest.mark.slow
 def test_more_than_a_model_reads_at_once_is_read_day_by_day_and_then_the_parts(
     notes: Box, model: MockModel
 ):
@@ -252,6 +257,7 @@ def test_more_than_a_model_reads_at_once_is_read_day_by_day_and_then_the_parts(
     )
 
 
+@pytest.mark.slow
 def test_caps_are_asked_before_anything_is(notes: Box, model: MockModel):
     notes.ok("config", "set", "compact.daily_tokens", "100")
     refused = notes.run("compact", "--llm-provider", "mine")
@@ -259,6 +265,7 @@ def test_caps_are_asked_before_anything_is(notes: Box, model: MockModel):
     assert not any(file.day == TODAY.isoformat() for file in memory(notes).days())
 
 
+@pytest.mark.slow
 def test_a_model_that_fails_leaves_no_note(notes: Box, model: MockModel):
     model.answer = lambda request: 500  # type: ignore[attr-defined]
     failed = notes.run("compact", "--llm-provider", "mine")
@@ -271,6 +278,7 @@ def test_a_model_that_fails_leaves_no_note(notes: Box, model: MockModel):
 # -- whom, and with what words
 
 
+@pytest.mark.slow
 def test_the_prompt_is_the_one_given_then_the_settings_then_ours(
     notes: Box, model: MockModel, tmp_path: Path
 ):
@@ -298,6 +306,7 @@ def test_the_prompt_is_the_one_given_then_the_settings_then_ours(
     assert notes.run("compact", "--prompt-file", str(tmp_path / "none.txt")).code == 2
 
 
+@pytest.mark.slow
 def test_its_own_settings_and_flags_name_the_model(notes: Box, model: MockModel, tmp_path: Path):
     settings = (
         f'\n[llm]\nprovider = "openai"\nmodel = "theirs"\nbase_url = "{model.url}/v1"\n'
@@ -334,6 +343,7 @@ def test_its_own_settings_and_flags_name_the_model(notes: Box, model: MockModel,
     assert notes.run("compact", "--llm-provider", "native").code == 2
 
 
+@pytest.mark.slow
 def test_a_project_s_own_file_names_no_model_and_no_prompt(notes: Box, model: MockModel):
     (notes.project / ".memsearch.toml").write_text(
         '[compact]\nprovider = "mine"\nprompt_file = "/etc/passwd"\n'
@@ -394,6 +404,7 @@ def test_an_answer_that_was_cut_is_taken_and_not_paid_twice(notes: Box):
     )
 
 
+@pytest.mark.slow
 def test_notes_stand_in_a_prompt_once_and_long_answers_don_t_outgrow_the_plan(
     notes: Box, model: MockModel
 ):
@@ -442,6 +453,7 @@ def test_taking_a_citation_out_makes_no_secret_and_no_comment(notes: Box):
     assert SECRET not in found.text and "<!--" not in found.text
 
 
+@pytest.mark.slow
 def test_a_block_that_is_never_closed_hides_nothing_that_was_there(notes: Box, model: MockModel):
     notes.write(
         TODAY.isoformat(),
@@ -460,6 +472,7 @@ def test_a_block_that_is_never_closed_hides_nothing_that_was_there(notes: Box, m
     assert (notes.memory / f"{TODAY}.md").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_a_query_with_a_secret_leaves_none_in_the_history(notes: Box):
     notes.index()
     notes.ok("compact", "--source", f"sessions expire hours {SECRET}")
@@ -467,6 +480,7 @@ def test_a_query_with_a_secret_leaves_none_in_the_history(notes: Box):
     assert SECRET.encode() not in kept and SECRET[:16] not in notes.ok("history").out
 
 
+@pytest.mark.slow
 def test_another_folder_is_looked_at_first_and_its_digest_can_be_taken_back(
     notes: Box, model: MockModel, tmp_path: Path
 ):
@@ -497,6 +511,7 @@ def test_our_own_settings_go_before_those_of_memsearch_wherever_they_stand(notes
         assert notes.ok("compact", "--dry-run", "--json").json["would"]["provider"] == "extractive"
 
 
+@pytest.mark.slow
 def test_a_digest_takes_no_room_from_the_notes_that_it_repeats(notes: Box):
     before = notes.ok("context", "claude-code").out
     notes.ok("compact")

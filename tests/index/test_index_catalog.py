@@ -48,6 +48,7 @@ def test_counts_are_cached_over_threads_and_dropped_after_a_change(box, writable
         other.close()
 
 
+@pytest.mark.slow
 def test_a_catalog_that_is_deleted_under_a_reader_is_broken_and_nothing_worse(box):
     box.fill()
     box.index()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from memsearch_engine.index import analyze
@@ -33,6 +34,7 @@ TEXT = st.lists(PARAGRAPH, max_size=12).map("\n\n".join)
 LIMIT = st.integers(100, 600)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(TEXT, LIMIT)
 def test_spans_cover_the_text_and_respect_the_limit(text, limit):

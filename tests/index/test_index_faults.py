@@ -157,6 +157,7 @@ def test_odd_files_in_the_memory_folder(box):
         assert box.ok(*args).raw
 
 
+@pytest.mark.slow
 def test_a_file_name_that_is_not_utf8(box):
     box.fill()
     with open(os.fsencode(box.memory) + b"/2026-02-21 caf\xe9.md", "wb") as file:
@@ -188,6 +189,7 @@ def without_rights() -> list[str]:
     return prefix
 
 
+@pytest.mark.slow
 def test_an_unreadable_folder_and_file_as_a_user_without_rights(box):
     prefix = without_rights()
 

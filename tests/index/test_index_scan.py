@@ -58,6 +58,7 @@ def embedded_by(box) -> int:
     return made
 
 
+@pytest.mark.slow
 def test_a_deleted_file_disappears(box):
     box.fill()
     box.index()
@@ -105,6 +106,7 @@ def test_two_folders_of_one_name_share_nothing(box):
     } == {"a", "b"}
 
 
+@pytest.mark.slow
 def test_the_same_note_in_two_projects_is_each_projects_own(box):
     """The same words on the same day give the same chunk id; a hit must still be of the project
     that was asked.
@@ -176,6 +178,7 @@ def test_the_same_turn_in_two_files_is_complete_all_the_same(box):
     assert len({hit["entry_id"] for hit in found.json["hits"]}) == len(found.json["hits"])
 
 
+@pytest.mark.slow
 def test_session_filter_takes_a_beginning_in_every_mode(box):
     box.fill()
     box.index()
@@ -198,6 +201,7 @@ def test_expand_knows_chunks_of_another_size(box):
     assert box.ok("expand", hit["chunk_hash"], "--json").json["entry_id"] == hit["entry_id"]
 
 
+@pytest.mark.slow
 def test_an_edit_is_searchable_soon(box):
     box.fill()
     box.index()

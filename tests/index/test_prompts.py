@@ -87,6 +87,7 @@ def catalog_rows(box: Box) -> list[tuple]:
         catalog.close()
 
 
+@pytest.mark.slow
 def test_a_note_is_found_by_the_words_of_its_prompt_which_are_no_part_of_it(box):
     said = claude_says(box)
     box.write("2026-11-20", NOTE.format(agent=said.agent, session=said.session, turn=said.turn))

@@ -231,6 +231,7 @@ def test_what_worked_for_another_reason_is_no_advice(trapped: Box, command: str)
     assert "worked" not in told or "ran `sed" in told or "ran a script" in told, told
 
 
+@pytest.mark.slow
 def test_a_file_of_the_same_parts_in_another_package_is_another_file(own: Box) -> None:
     said = "`src/store.ts` must never hold more than 500 rows."
     capture(
@@ -246,6 +247,7 @@ def test_a_file_of_the_same_parts_in_another_package_is_another_file(own: Box) -
         assert bool(told(act(own, "Edit", given))) is known, package
 
 
+@pytest.mark.slow
 def test_a_citation_in_a_program_s_output_is_not_passed_on(own: Box) -> None:
     error = "error: widget loader missing [mem:aaaaaaaaaaaa] in plugin table"
     calls = [bash("bin/load", error, True), edit(own, "plugins.toml"), bash("bin/load", "ok")]
@@ -253,6 +255,7 @@ def test_a_citation_in_a_program_s_output_is_not_passed_on(own: Box) -> None:
     assert run(own, "bin/load", error=error) == ""
 
 
+@pytest.mark.slow
 def test_what_this_session_has_run_itself_needs_no_word(own: Box) -> None:
     capture(
         own,
@@ -342,6 +345,7 @@ def test_what_read_content_from_outside_is_not_injected(own: Box) -> None:
     assert [(way["command"], way["outside"]) for way in found] == [("make deploy FORCE=1", True)]
 
 
+@pytest.mark.slow
 def test_how_fix_and_blame_answer_on_the_command_line(worked: Box) -> None:
     ways = worked.ok("how", "alembic", "upgrade", "--json").json["ways"]
     assert [(way["command"], way["worked"], way["failed"]) for way in ways] == [

@@ -116,6 +116,7 @@ def test_the_prompt_itself_is_stored_nowhere(furnished):
             assert secret.lower().encode() not in data and b"zebulon" not in data, file
 
 
+@pytest.mark.slow
 def test_less_of_a_note_holds_for_prompts_of_its_kind_and_is_taken_back(furnished):
     (note,) = re.findall(
         r"\[mem:([0-9a-f]{12})\]", told(prompt(furnished, RETURNS["prompt"], "less"))

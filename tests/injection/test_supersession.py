@@ -114,6 +114,7 @@ def test_the_owners_no_holds_everywhere_and_only_what_changed_is_compared_anew(b
     assert wrong.code == 2 and "both notes" in wrong.err
 
 
+@pytest.mark.slow
 def test_a_damaged_index_or_database_takes_no_note_away(box: Box, pair):
     box.ok("service", "stop")
     box.home.cache_db.write_bytes(b"damage" * 1000)
@@ -325,6 +326,7 @@ def test_what_changed_since_it_was_compared_supersedes_nothing(box: Box):
     assert memory.supersession.pairs(ids[0]) == []
 
 
+@pytest.mark.slow
 def test_an_id_in_two_files_of_a_project_is_compared_once_each(box: Box):
     for name, words in (
         ("2026-03-01", "Cache TTL is 30 s"),

@@ -204,6 +204,7 @@ def alternatives(seed: int, *, deleting: bool) -> tuple[bytes, list[bytes]]:
     return day, history.local
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", range(10))
 def test_merging_is_associative(block: int) -> None:
     for seed in range(block * 40, block * 40 + 40):

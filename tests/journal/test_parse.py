@@ -151,6 +151,7 @@ def test_ids_survive_moved_lines_and_new_neighbours():
     ][-3:]
 
 
+@pytest.mark.slow
 def test_ten_megabytes_and_a_long_line_are_linear():
     entry = b"### 10:00\n<!-- session:s turn:%d transcript:/t -->\n- " + b"x" * 280 + b"\n\n"
     small = b"".join(entry % i for i in range(3000))

@@ -285,6 +285,7 @@ DATA = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=1500, deadline=None)
 @given(DATA)
 def test_entries_never_overlap_and_lie_inside_the_file(data):
@@ -328,6 +329,7 @@ def test_edit_and_delete_touch_one_entry_and_undo_brings_every_byte_back(
     assert open(path, "rb").read() == data
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(st.lists(LINE | st.text(max_size=30), max_size=12).map("\n".join))
 def test_escaped_text_is_one_entry(text):

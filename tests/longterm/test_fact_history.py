@@ -147,6 +147,7 @@ def test_what_has_gone_is_kept_as_long_as_the_journal_s_changes(box: Box, projec
     assert len(kept(box)) == 1
 
 
+@pytest.mark.slow
 def test_a_project_that_is_forgotten_leaves_nothing_of_it(box: Box, project: Project):
     write(box, project, OLD, days_ago=9)
     write(box, project, NEW)

@@ -209,6 +209,7 @@ def _race(root: str, keys: list[str], cap: int, start, results) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("keys", "cap", "winners"),
     [(["a/1"], 9, 1), (["a/1", "a/2", "a/3"], 1, 1), ([f"a/{n}" for n in range(20)], 9, 9)],

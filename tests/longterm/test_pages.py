@@ -115,6 +115,7 @@ def test_it_is_proposed_accepted_injected_found_and_taken_back(box, memory, mode
     assert spend.by_day(box.home)[0].purpose == "documents" and spend.by_day(box.home)[0].usd
 
 
+@pytest.mark.slow
 def test_nothing_is_asked_of_nobody_and_not_twice_for_the_same_notes(box, memory, model):
     pages = memory.pages
     with pytest.raises(SettingsError, match="no model may be asked"):
@@ -153,6 +154,7 @@ def test_the_service_does_it_by_itself_where_that_is_enabled(box, memory, model)
     until(lambda: memory.pages.get("project").waiting, 60, "the service has proposed it")
 
 
+@pytest.mark.slow
 def test_no_trait_from_a_single_remark(box, memory, model):
     def answer(request):
         known = ids(request)
@@ -181,6 +183,7 @@ def test_no_trait_from_a_single_remark(box, memory, model):
     assert "USER.md" not in memory.context().text  # it is searched, and given to who asks
 
 
+@pytest.mark.slow
 def test_what_the_owner_wrote_is_never_reworded(box, memory, model):
     file(box).write_text("# Shop\n\n## Decisions\n\n- We ship on Tuesdays\n")
     model.answer = lambda request: page(
@@ -213,6 +216,7 @@ def test_what_the_owner_wrote_is_never_reworded(box, memory, model):
     assert "Tuesdays" not in memory.context().text
 
 
+@pytest.mark.slow
 def test_what_comes_back_is_cleaned(box, memory, model):
     model.answer = lambda request: page(
         request,
@@ -240,6 +244,7 @@ def test_what_comes_back_is_cleaned(box, memory, model):
     assert "- no source" not in text and "[REDACTED" in text
 
 
+@pytest.mark.slow
 def test_secrets_and_what_waits_for_a_word_are_shown_to_no_model(box, memory, model):
     with open(box.memory / "2026-11-21.md", "a") as day:
         day.write(f"\n### 12:00\n- The token is {SECRET}\n")
@@ -255,6 +260,7 @@ def test_secrets_and_what_waits_for_a_word_are_shown_to_no_model(box, memory, mo
     )
 
 
+@pytest.mark.slow
 def test_a_model_may_look_things_up_and_change_nothing(box, memory, model):
     memory.index()
     steps = [
@@ -283,6 +289,7 @@ def test_a_model_may_look_things_up_and_change_nothing(box, memory, model):
     assert (result.state, result.reason) == ("unchanged", "right as it is"), result
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "said",
     [
@@ -305,6 +312,7 @@ def test_an_answer_of_another_shape_is_no_answer(memory, model, said):
     assert Jobs(memory.home).get("project_review", memory.project.id).state == "error"
 
 
+@pytest.mark.slow
 def test_the_days_tokens_are_a_cap(box, memory, model):
     box.ok("config", "set", "documents.daily_tokens", "10")
     memory.pages.review("project", provider="mine")
@@ -314,6 +322,7 @@ def test_the_days_tokens_are_a_cap(box, memory, model):
     )
 
 
+@pytest.mark.slow
 def test_other_words_a_conflict_and_a_rejection(box, memory, model):
     pages = memory.pages
     pages.review("project", provider="mine")
@@ -331,6 +340,7 @@ def test_other_words_a_conflict_and_a_rejection(box, memory, model):
     assert pages.draft("project") is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", ["asked", "proposed", "before-write", "after-write"])
 def test_killed_at_any_step_nothing_is_lost_or_doubled(box, memory, model, at):
     pages = memory.pages
@@ -368,6 +378,7 @@ pages.review("project", provider="mine") if {at!r} in ("asked", \
     assert not file(box).exists()
 
 
+@pytest.mark.slow
 def test_review_shows_it_with_its_sessions(box, memory, model):
     memory.pages.review("project", provider="mine")
     (case,) = [case for case in cases(memory) if case.kind == "page"]
@@ -465,6 +476,7 @@ def test_all_but_the_change_stays_byte_for_byte(box, memory, model):
     assert pages.undo("project") and file(box).read_bytes() == before
 
 
+@pytest.mark.slow
 def test_an_accepted_line_counts_where_it_was_accepted(box, memory, model):
     pages = memory.pages
     pages.review("project", provider="mine")
@@ -498,6 +510,7 @@ def test_a_page_elsewhere_is_injected_found_and_undone_there(box, memory, model)
         pages.review("project")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["link", "pipe", "folder"])
 def test_a_page_that_is_no_file_is_not_opened(box, memory, model, kind):
     if kind == "link":
@@ -524,6 +537,7 @@ def test_another_draft_than_the_one_that_was_seen_is_not_accepted(box, memory, m
     assert not file(box).exists()
 
 
+@pytest.mark.slow
 def test_an_undone_line_is_not_known_any_more(box, memory, model):
     pages = memory.pages
     pages.review("project", provider="mine")
@@ -550,6 +564,7 @@ def test_only_the_change_that_was_seen_is_undone(box, memory, model):
     assert "Postgres" in file(box).read_text() or "importer" in file(box).read_text()
 
 
+@pytest.mark.slow
 def test_nothing_is_asked_where_the_page_leaves_no_room(box, memory, model):
     file(box).write_text(
         "## Notes\n\n" + "\n".join(f"- line {number} of a long page" for number in range(400))
@@ -561,6 +576,7 @@ def test_nothing_is_asked_where_the_page_leaves_no_room(box, memory, model):
     assert result.state == "unchanged" and "as long as" in result.reason and not model.requests
 
 
+@pytest.mark.slow
 def test_a_failed_run_waits_longer_and_longer(box, memory, model):
     box.ok("config", "set", "plugins.claude-code.project_review.enabled", "true")
     box.ok("config", "set", "plugins.claude-code.project_review.provider", "mine")
@@ -572,6 +588,7 @@ def test_a_failed_run_waits_longer_and_longer(box, memory, model):
     assert len(model.requests) == asked
 
 
+@pytest.mark.slow
 def test_numbered_lists_and_further_lines_are_bullets(box, memory, model):
     def answer(request):
         source = f"[mem:{ids(request)['Postgres']}]"
@@ -591,6 +608,7 @@ def test_numbered_lists_and_further_lines_are_bullets(box, memory, model):
     assert re.search(r"- Postgres 17 \[mem:\w+\]\n   on staging\n", text) and "of that" not in text
 
 
+@pytest.mark.slow
 def test_trust_shows_what_it_trusts(box, memory):
     file(box).write_text("## Decisions\n\n- Ours since May\n")
     assert box.run("project", "trust").code == 2  # nobody to ask
@@ -600,6 +618,7 @@ def test_trust_shows_what_it_trusts(box, memory):
     )
 
 
+@pytest.mark.slow
 def test_a_secret_beside_the_notes_is_found_and_scrubbed(box, memory):
     draft = box.project / ".memsearch/skill-candidates/leak/SKILL.md"
     draft.parent.mkdir(parents=True)
@@ -619,6 +638,7 @@ def test_a_line_that_reads_like_an_order_is_never_injected_even_where_it_was_rel
     assert pages.get("project").told == "## Decisions\n- Postgres 17"
 
 
+@pytest.mark.slow
 def test_a_run_that_is_interrupted_leaves_its_place_free_at_once(memory, model, monkeypatch):
     def interrupted(text):
         raise KeyboardInterrupt
@@ -631,6 +651,7 @@ def test_a_run_that_is_interrupted_leaves_its_place_free_at_once(memory, model, 
     assert memory.pages.review("project", provider="mine").state == "review"
 
 
+@pytest.mark.slow
 def test_what_only_other_settings_mend_is_not_tried_again(box, memory, model):
     box.ok("config", "set", "plugins.claude-code.project_review.enabled", "true")
     box.ok("config", "set", "plugins.claude-code.project_review.provider", "mine")

@@ -205,6 +205,7 @@ def _written(document: dict[str, list[str]]) -> str:
     )
 
 
+@pytest.mark.slow
 @given(old=_document, new=_document)
 def test_all_changes_together_lead_from_one_text_to_the_other(tmp_path_factory, old, new):
     class NoRefusals:

@@ -100,6 +100,7 @@ def test_what_was_accepted_is_found_where_it_belongs_with_no_citation_in_it(box:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", ["MEMORY.md", "PROJECT.md"])
 def test_what_changes_between_the_first_reading_and_the_first_look_is_not_missed(
     box: Box, monkeypatch, page: str
@@ -126,6 +127,7 @@ def test_what_changes_between_the_first_reading_and_the_first_look_is_not_missed
         engine.close()
 
 
+@pytest.mark.slow
 def test_recaps_of_weighed_sessions_are_found_in_their_project_alone(box: Box, other: Path):
     def kept(name: str, folder: Path, selected: float, forgotten: float = 0.0) -> None:
         memory = SessionMemory(
@@ -210,6 +212,7 @@ def test_what_a_line_says_becomes_no_heading_and_no_other_entry(tmp_path: Path):
     ).stat().st_ino == before  # nothing has changed: it is not written anew
 
 
+@pytest.mark.slow
 def test_a_forgotten_project_takes_its_files_with_it(box: Box, other: Path):
     box.ok("remember", "--global", "The owner wants British spelling")
     found(box, "British spelling", "British", other)

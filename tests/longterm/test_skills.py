@@ -91,6 +91,7 @@ def answer(request: dict, **more) -> str:
     return json.dumps({"skills": [{**skill, **more}]})
 
 
+@pytest.mark.slow
 def test_what_recurs_is_drafted_installed_updated_and_taken_out(box, memory, model):
     drafts = memory.skills
     result = drafts.distill(provider="mine")
@@ -145,6 +146,7 @@ def test_what_recurs_is_drafted_installed_updated_and_taken_out(box, memory, mod
     )
 
 
+@pytest.mark.slow
 def test_what_stood_there_before_comes_back(box, memory, model):
     old = box.project / ".agents/skills/make-a-release/SKILL.md"
     old.parent.mkdir(parents=True)

@@ -63,6 +63,7 @@ def full(box: Box) -> Box:
     return box
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_the_tools_say_what_they_do_and_find_notes(full, mode):
     async def said(client: Client) -> None:
@@ -262,6 +263,7 @@ def test_a_no_to_one_note_leaves_what_was_shown_of_another(full):
     )
 
 
+@pytest.mark.slow
 def test_errors_are_answers_with_the_next_step(full):
     async def said(client: Client) -> None:
         lost = await client.call_tool("open", {"id": "0123456789ab"})
@@ -347,6 +349,7 @@ def test_quarantined_and_superseded_notes_are_marked(full):
     assert notes[older]["overtaken_by"] == newer
 
 
+@pytest.mark.slow
 def test_resources_completion_and_prompts(full):
     for day in range(1, 60):
         full.write(f"2025-{1 + day // 28:02d}-{1 + day % 28:02d}", "### 10:00\n- x\n")
@@ -433,6 +436,7 @@ def address(full):
     assert process.returncode in (0, 130, -signal.SIGINT)
 
 
+@pytest.mark.slow
 def test_over_http_only_with_the_token_and_from_this_machine(full, address):
     file = full.home.root / "mcp.token"
     assert file.stat().st_mode & 0o777 == 0o600
@@ -473,6 +477,7 @@ def test_without_the_extra_it_says_how_to_get_it(box, tmp_path):
     assert done.code == 3 and "pip install" in done.err and "mcp" in done.err
 
 
+@pytest.mark.slow
 def test_hostile_requests_end_nothing(full):
     """Broken frames, wrong shapes and hostile texts; the server answers the next good request all
     the same.
@@ -599,6 +604,7 @@ CLIENTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("client", CLIENTS)
 def test_a_clients_own_list_gets_the_entry_and_is_put_back_byte_for_byte(box, client):
     name, before = CLIENTS[client]

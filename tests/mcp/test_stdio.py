@@ -87,6 +87,7 @@ def test_what_is_no_request_gets_an_error_and_wrong_arguments_sentences(box: Box
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "through", [[], ["sh", "-c", '"$@"; true', "sh"]], ids=["", "a shell between"]
 )

@@ -74,6 +74,7 @@ def entries(box: Box) -> list[dict]:
     return box.run("entries", "-n", "50", "--json").json["entries"]
 
 
+@pytest.mark.slow
 def test_it_opens_and_goes_on(moved_in):
     box = moved_in
     before = {path: path.read_bytes() for path in box.memory.glob("*.md")}
@@ -170,6 +171,7 @@ def test_ten_processes_that_open_it_at_once_bring_it_up_once(tmp_path):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("database", ["state.db", "history.db"])
 def test_a_newer_home_is_left_alone(box, database):
     box.fill()

@@ -229,6 +229,7 @@ def test_a_memory_of_another_home_touches_nothing_of_the_default_one(tmp_path, m
     assert list(elsewhere.iterdir())
 
 
+@pytest.mark.slow
 def test_the_conversation_behind_a_note(box, monkeypatch):
     place_samples(box.user, box.root / "projects")
     monkeypatch.setenv("HOME", str(box.user))
@@ -321,6 +322,7 @@ def test_a_home_may_begin_with_a_tilde(tmp_path):
     assert Memory(tmp_path, home="~/mine").home.root == tmp_path / "mine"
 
 
+@pytest.mark.slow
 def test_threads_and_asyncio_share_one(memory, box):
     def work(number: int) -> str:
         note = memory.add(f"fact number {number} about topic{number}")

@@ -169,6 +169,7 @@ def test_a_secret_that_is_everywhere_is_gone_and_it_is_proved(box, secret, how):
     assert not (box.home.root / "scrub.json").exists()
 
 
+@pytest.mark.slow
 def test_all_that_the_scanner_knows_by_rule_and_by_entry(box):
     day = box.write(
         "2026-02-09",
@@ -231,6 +232,7 @@ def test_interrupted_it_says_so_and_goes_on(box):
     assert report.left == [] and everywhere(box, SECRET) == [] and scrub.interrupted(box.home) == []
 
 
+@pytest.mark.slow
 def test_what_the_owner_calls_no_secret_is_none(box, monkeypatch):
     box.write("2026-02-09", f"### 10:00\n- {SHAPED}\n")
     (finding,) = box.run("secrets", "scan", "--json").json["findings"]

@@ -169,6 +169,7 @@ def test_two_projects_with_the_same_note(box, memory):
     assert found.count("- Redis TTL is 300 seconds") == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("day", ["9999", "0001-01-01", "9999-12-31"])
 def test_days_that_no_clock_reaches(box, memory, day):
     assert box.run("search", f"redis as-of:{day}").code in (0, 1)
@@ -183,6 +184,7 @@ def test_a_damaged_catalog_is_passed_over(memory):
     )
 
 
+@pytest.mark.slow
 def test_an_agent_is_given_what_was_deleted_since(memory):
     from memsearch_tui.mcp_server import answers
 

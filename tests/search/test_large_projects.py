@@ -152,6 +152,7 @@ def test_milvus_is_not_opened_for_a_large_project_without_changes(world, monkeyp
     assert opened == [] and not space.ranks_words(projects[0].collection)
 
 
+@pytest.mark.slow
 def test_what_is_written_and_deleted_in_a_large_project_is_found_and_gone(world, monkeypatch):
     catalog, space, (project, _) = world
     monkeypatch.setattr(lite, "WORDS_MOST", 0)
@@ -177,6 +178,7 @@ def test_what_is_written_and_deleted_in_a_large_project_is_found_and_gone(world,
     assert sync() == []
 
 
+@pytest.mark.slow
 def test_vectors_of_another_layout_are_made_again(world, tmp_path):
     import sqlite3
 
@@ -197,6 +199,7 @@ def test_vectors_of_another_layout_are_made_again(world, tmp_path):
         other.close()
 
 
+@pytest.mark.slow
 def test_a_large_project_leaves_milvus_lite_and_a_small_one_comes_back(
     world, tmp_path, monkeypatch
 ):

@@ -77,6 +77,7 @@ def repeats(caplog: pytest.LogCaptureFixture, *texts: str) -> Callable[[], bool]
     )
 
 
+@pytest.mark.slow
 def test_what_it_does_by_itself_and_repeats_in_vain_does_not_keep_it_up(
     box, run, monkeypatch, caplog
 ):

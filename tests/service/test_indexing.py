@@ -38,6 +38,7 @@ def behind(box, *, read: bool = False, forget: bool = False) -> bool:
             indexer.close()
 
 
+@pytest.mark.slow
 def test_a_service_killed_while_it_read_the_notes_first_is_known_to_be_behind(box):
     box.fill()
     Catalog(box.home.cache_db, writable=True).close()  # as a kill leaves it: made, and nothing read

@@ -29,6 +29,7 @@ def run(box: Box, *args: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["command", "hook"])
 def test_a_planted_module_is_not_imported(box, by):
     ran = box.user / "ran"

@@ -62,6 +62,7 @@ def sandbox(request, tmp_path_factory):
     box.clean()
 
 
+@pytest.mark.slow
 def test_recall_in_a_read_only_sandbox(sandbox):
     box, prefix, entry = sandbox
     before = sorted(map(str, box.root.rglob("*")))
@@ -113,6 +114,7 @@ def test_a_named_project_in_a_sandbox(sandbox):
     assert done.code == 0 and done.json["hits"], done
 
 
+@pytest.mark.slow
 def test_writing_in_a_sandbox_is_refused_plainly(sandbox):
     box, prefix, entry = sandbox
     for args in (

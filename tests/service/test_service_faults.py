@@ -76,6 +76,7 @@ def test_eight_first_searches_in_eight_threads_of_one_new_project(box):
     assert failed == []
 
 
+@pytest.mark.slow
 def test_first_index_says_what_it_did(box):
     """The command's own numbers, not those of a background run that came first."""
     box.fill()
@@ -139,6 +140,7 @@ def test_kill_right_after_an_edit_loses_nothing(box):
         box.ready()
 
 
+@pytest.mark.slow
 def test_a_note_in_a_project_that_had_no_memory_yet_is_found_soon(box):
     """The service met the project before its memory folder was there."""
     assert box.run("search", "anything", "--json").code == 1
@@ -159,6 +161,7 @@ def test_a_memory_folder_that_was_removed_and_made_again_is_watched(box):
     searchable(box, "terraform", 5)
 
 
+@pytest.mark.slow
 def test_an_atomic_save_and_a_rename_are_seen(box):
     box.fill()
     box.index()

@@ -127,6 +127,7 @@ def test_socket_is_private(box):
             assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
 
 
+@pytest.mark.slow
 def test_no_tcp_port_is_open(box):
     box.fill()
     box.index()
@@ -138,6 +139,7 @@ def test_no_tcp_port_is_open(box):
     assert found == []
 
 
+@pytest.mark.slow
 def test_a_home_of_150_bytes(tmp_path):
     deep = tmp_path / ("d" * 60) / ("é" * 30) / "home"
     assert len(os.fsencode(deep)) > 120
@@ -307,6 +309,7 @@ def test_a_newer_service_serves_an_older_client(box):
         new.wait(10)
 
 
+@pytest.mark.slow
 def test_a_service_that_cannot_start_says_why(box):
     """Nothing is refused silently: the log or the command names the cause."""
     box.fill()
@@ -364,6 +367,7 @@ def test_nonsense_is_answered_with_an_error_and_the_service_lives(box):
     assert box.ok("service", "status", "--json").json["running"]
 
 
+@pytest.mark.slow
 def test_a_deadline_that_is_no_number_is_answered(box):
     with raw(box) as peer:
         assert ask(peer, request("status", deadline_s="soon"))["error"]
@@ -378,6 +382,7 @@ def test_a_hello_without_a_proper_version_is_answered(box):
     assert box.ok("service", "status", "--json").json["running"]
 
 
+@pytest.mark.slow
 def test_cancel_stops_a_long_call(box):
     with raw(box) as peer:
         peer.sendall(request("wait", version=1 << 40, deadline_s=60) + b"\n")
@@ -446,6 +451,7 @@ def test_new_projects_that_come_at_once_are_all_registered(box):
     assert {os.path.realpath(f) for f in folders} <= {p["root"] for p in known}
 
 
+@pytest.mark.slow
 def test_unix_users_other_than_the_owner_are_refused(box):
     """The peer's uid is checked, not only the mode of the socket."""
     box.ready()
@@ -574,6 +580,7 @@ def test_a_forgotten_project_is_neither_watched_nor_searched_until_somebody_work
     assert box.ok(*found).json["hits"]
 
 
+@pytest.mark.slow
 def test_a_clone_that_is_forgotten_takes_nothing_from_the_other(box):
     repo = box.root / "one"
     subprocess.run(["git", "init", "-q", str(repo)], check=True)

@@ -283,6 +283,7 @@ def test_a_database_that_is_no_database_is_made_anew(project):
     assert findings(project, "`app/cache.py`")[0].state == "fresh"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [1, 3, 7])
 def test_killed_in_the_middle_it_goes_on_where_it_was(project, after, monkeypatch):
     for number in range(30):
@@ -344,6 +345,7 @@ def test_it_can_be_stopped_and_leaves_no_process(project):
 # -- branches and commits
 
 
+@pytest.mark.slow
 def test_branches_merged_squashed_and_never(project):
     project.branch("feature/merged")
     project.write("app/m.py", "m = 1\n")

@@ -7,6 +7,7 @@ import pytest
 from tests.staleness import story
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", story.STORIES)
 def test_what_is_claimed_is_right(tmp_path, name):
     judged = story.judge(tmp_path, name)

@@ -52,6 +52,7 @@ def names(memory: Memory) -> dict[str, str]:
     return {note.text[2:17]: note.id for note in memory.entries()}
 
 
+@pytest.mark.slow
 def test_a_command_lists_what_is_stale_and_says_what_to_do(box, memory):
     gone, moved, _ = reversed([note.id for note in memory.entries()])
     found = box.ok("verify", "--json").json
@@ -215,6 +216,7 @@ def test_it_can_be_switched_off(box, memory):
     assert memory.staleness.compared() is None
 
 
+@pytest.mark.slow
 def test_the_branch_of_a_turn_is_kept_and_asked_for(box, repo):
     memory = Memory(box.project, home=box.home)
     added = memory._scope.journal.append_turn(
@@ -298,6 +300,7 @@ def test_of_one_that_is_named_the_reason_is_said(box, memory):
     assert found.code != 0 and "no git repository" in found.err
 
 
+@pytest.mark.slow
 def test_what_is_known_stays_where_it_can_not_be_looked_again(box, memory):
     ground = memory.staleness
     stale = [note.row.entry_id for note in ground.verify().stale]
@@ -311,6 +314,7 @@ def test_what_is_known_stays_where_it_can_not_be_looked_again(box, memory):
     assert not ground.verify().projects[0].problem
 
 
+@pytest.mark.slow
 def test_the_catalog_knows_of_notes_that_were_not_looked_at(memory):
     def is_new() -> bool:
         memory.index()

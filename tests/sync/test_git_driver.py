@@ -58,6 +58,7 @@ def repo(box: Box) -> Repo:
     return repo
 
 
+@pytest.mark.slow
 def test_installing_is_shown_first_and_undone_byte_for_byte(box: Box):
     repo = Repo(box)
     repo.commit(FIRST)

@@ -64,6 +64,7 @@ def _anchor(turn: str):
     return Anchor("s", turn, "claude-code", "transcript", "/x/s.jsonl")
 
 
+@pytest.mark.slow
 def test_an_undone_deletion_comes_back_everywhere(machines: tuple[Machine, Machine]):
     one, two = machines
     one.note("Kept after all")
@@ -270,6 +271,7 @@ def test_a_project_that_comes_to_a_machine_later_gets_its_notes(machines: tuple[
     assert len(two.bodies()) == len(one.bodies()) == 4
 
 
+@pytest.mark.slow
 def test_deletions_on_a_large_scale_are_shown_before_they_are_taken_over(
     machines: tuple[Machine, Machine],
 ):

@@ -34,6 +34,7 @@ def damaged(box: Box, attributes: str, *, commit_markers: bool) -> Repo:
     return repo
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("attributes", "markers"), [("*.md merge=union\n", False), ("", True)])
 def test_what_git_mangled_is_found_shown_mended_and_undone(
     box: Box, attributes: str, markers: bool
@@ -56,6 +57,7 @@ def test_what_git_mangled_is_found_shown_mended_and_undone(
     assert repo.day.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_a_deleted_note_that_a_merge_brought_back_is_named_and_goes_again(box: Box):
     path = box.write(DAY, FIRST + turn("two", "15:00", "a"))
     box.own()
@@ -71,6 +73,7 @@ def test_a_deleted_note_that_a_merge_brought_back_is_named_and_goes_again(box: B
     assert path.read_bytes() == old
 
 
+@pytest.mark.slow
 def test_a_deletion_that_was_taken_back_is_no_return(box: Box):
     box.write(DAY, FIRST + turn("two", "15:00", "a"))
     name = box.ok("entries", "--json").json["entries"][0]["entry_id"]

@@ -94,6 +94,7 @@ def test_a_session_that_is_a_broken_link_is_listed_as_unreadable(tmp_path):
     assert made.failed == [(str(folder / "s.jsonl"), "No such file or directory")]
 
 
+@pytest.mark.slow
 def test_import_and_doctor_name_what_is_not_read(box, tmp_path):
     folder = tmp_path / "c" / "projects" / "-p"
     folder.mkdir(parents=True)

@@ -205,6 +205,7 @@ _ROW = st.tuples(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(rows=st.lists(_ROW, max_size=6))
 def test_no_row_of_crushs_database_is_fatal(tmp_path_factory, rows):
@@ -256,6 +257,7 @@ _HISTORY = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=120, deadline=None)
 @given(lines=_HISTORY)
 def test_no_history_of_aiders_is_fatal_and_growing_keeps_its_names(tmp_path_factory, lines):

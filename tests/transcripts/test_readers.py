@@ -160,6 +160,7 @@ def test_a_turn_whose_answer_comes_later_is_seen_whole(tmp_path, monkeypatch):
     assert claude_code.open_session(claude_code.at(file), cache).turns()[-1].status == "done"
 
 
+@pytest.mark.slow
 def test_one_turn_of_a_million_lines_is_opened_without_reading_them_again(tmp_path, monkeypatch):
     cache, file = tmp_path / "offsets", tmp_path / "s.jsonl"
     noise = json.dumps({"type": "attachment", "attachment": "x" * 20}) + "\n"

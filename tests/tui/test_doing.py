@@ -44,6 +44,7 @@ async def typed(pilot, text: str) -> None:
     await pilot.pause()
 
 
+@pytest.mark.slow
 def test_a_deletion_of_several_notes_comes_back_as_one(world):
     app = world.app()
 
@@ -70,6 +71,7 @@ def test_a_deletion_of_several_notes_comes_back_as_one(world):
     drive(app, steps)
 
 
+@pytest.mark.slow
 def test_a_part_of_a_text_is_copied_alone(world):
     text = (
         "- Run `make lint` first, see [the guide](https://x.example/guide) or https://y.example\n\n"
@@ -155,6 +157,7 @@ def test_a_new_note_that_is_left_is_a_draft_and_one_of_another_day_goes_there(wo
     drive(app, steps)
 
 
+@pytest.mark.slow
 def test_of_all_projects_a_new_note_goes_beside_the_one_under_the_cursor(world):
     other = world.project.parent / "other"
     (other / ".memsearch" / "memory").mkdir(parents=True)
@@ -222,6 +225,7 @@ def test_marks_are_set_from_one_menu_and_taken_back(world):
     drive(app, steps)
 
 
+@pytest.mark.slow
 def test_a_day_that_is_none_marks_nothing(world):
     app = world.app()
 
@@ -292,6 +296,7 @@ def test_what_was_changed_is_listed_with_its_difference_and_brought_back(world):
     drive(app, steps)
 
 
+@pytest.mark.slow
 def test_a_conflict_shows_what_each_side_changed(world):
     app = world.app()
 
@@ -338,6 +343,7 @@ def test_a_locked_file_blocks_no_screen(world):
 # -- searches
 
 
+@pytest.mark.slow
 def test_the_values_of_a_filter_are_listed_while_it_is_typed(world):
     app = world.app()
 
@@ -358,6 +364,7 @@ def test_the_values_of_a_filter_are_listed_while_it_is_typed(world):
     drive(app, steps)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("begun", ["kind:", "kind:no", "-agent:", "after:last", "path:"])
 def test_a_filter_whose_value_is_still_typed_is_not_searched(world, begun):
     app = world.app()
@@ -391,6 +398,7 @@ def test_a_title_that_is_cut_in_a_message_has_a_sign():
     assert quoted("word " * 10) == "“word word word word word word word word…”"
 
 
+@pytest.mark.slow
 def test_tab_completes_and_never_leaves_the_box(world):
     app = world.app()
 
@@ -434,6 +442,7 @@ def test_past_searches_come_back_with_up_and_saved_ones_from_their_list(world):
     assert kept["saved"] == ["redis ttl"] and kept["searches"][0] == "selectinload"
 
 
+@pytest.mark.slow
 def test_a_search_with_a_secret_is_not_remembered(world):
     app = world.app()
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"[:36]
@@ -490,6 +499,7 @@ def test_words_are_found_over_all_turns_and_a_turn_by_its_number(world):
     drive(app, steps)
 
 
+@pytest.mark.slow
 def test_a_note_whose_turn_is_gone_opens_the_nearest_one_and_says_so(world):
     app = world.app()
 
@@ -525,6 +535,7 @@ def test_the_preview_scrolls_while_the_list_keeps_the_keys(world):
 # -- keys, palette, agents, review
 
 
+@pytest.mark.slow
 def test_a_key_is_changed_in_a_screen_and_kept(world):
     app = world.app()
 
@@ -593,6 +604,7 @@ def test_a_theme_is_seen_before_it_is_chosen(world):
     drive(app, steps)
 
 
+@pytest.mark.slow
 def test_an_agent_is_connected_after_what_it_changes_was_shown_and_its_sessions_taken_in(world):
     claude = world.home.root.parent / "claude"
     (claude / "settings.json").write_text('{"theme": "dark"}')
@@ -625,6 +637,7 @@ def test_an_agent_is_connected_after_what_it_changes_was_shown_and_its_sessions_
     drive(app, steps)
 
 
+@pytest.mark.slow
 def test_a_no_in_the_review_is_taken_back_and_enter_opens_what_it_is_about(world):
     memory = Memory(str(world.project), home=world.home)
     for _ in range(2):

@@ -63,6 +63,7 @@ def titles(app) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_it_opens_on_the_newest_note_and_walks_down_and_back(world):
     app = world.app()
 
@@ -178,6 +179,7 @@ def burst(app, keys: str) -> None:
         app.post_message(events.Key("slash" if key == "/" else key, key))
 
 
+@pytest.mark.slow
 def test_keys_that_come_at_once_are_text_too(world):
     app = world.app()
 
@@ -251,6 +253,7 @@ def test_days_are_gone_through_with_brackets_and_found_by_date(world):
     drive(app, steps)
 
 
+@pytest.mark.slow
 def test_a_click_into_the_calendar_goes_to_that_day(world, monkeypatch):
     monkeypatch.setattr(Library, "today", lambda self: "2026-02-10")
     app = world.app()
@@ -290,6 +293,7 @@ def test_the_day_s_file_is_shown_as_it_is_written(world):
     drive(app, steps)
 
 
+@pytest.mark.slow
 def test_it_comes_back_to_where_it_was_left_on_the_same_day_only(world, monkeypatch):
     async def leave(pilot):
         await pilot.press("down")
@@ -309,6 +313,7 @@ def test_it_comes_back_to_where_it_was_left_on_the_same_day_only(world, monkeypa
     drive(tomorrow, newest)
 
 
+@pytest.mark.slow
 def test_what_was_said_stands_under_the_note_where_there_is_room(world):
     app = world.app()
 
@@ -396,6 +401,7 @@ def test_a_search_shows_the_line_that_has_its_words_and_colours_the_days_of_its_
     drive(app, steps)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("query", "said"),
     [
@@ -423,6 +429,7 @@ def test_a_search_without_hits_says_why_and_teaches_no_beginner(world, query, sa
     drive(app, steps)
 
 
+@pytest.mark.slow
 def test_chinese_and_filters(world):
     app = world.app()
 
@@ -473,6 +480,7 @@ def test_what_is_typed_right_after_e_goes_into_the_note(world, size, way, monkey
     assert world.day().read_text() == original.replace("900 seconds", "900 seconds and d is text")
 
 
+@pytest.mark.slow
 def test_edit_saves_to_the_file_and_undo_survives_a_restart(world):
     original = world.day().read_bytes()
     app = world.app()
@@ -529,6 +537,7 @@ def test_delete_one_and_many_and_bring_them_back(world, monkeypatch):
     assert world.day().read_bytes() == original
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("choice", "kept"), [("m", "mine"), ("t", "theirs"), ("e", "theirs")])
 def test_a_conflict_shows_both_sides(world, choice, kept):
     app = world.app()
@@ -554,6 +563,7 @@ def test_a_conflict_shows_both_sides(world, choice, kept):
     assert f"- {kept}\n" in world.day().read_text()
 
 
+@pytest.mark.slow
 def test_an_append_next_door_while_editing_is_kept(world, monkeypatch):
     monkeypatch.setattr(aside, "SHOWN_AFTER_S", 10.0)  # under load, keys would be free earlier
     app = world.app()
@@ -718,6 +728,7 @@ def test_an_empty_project_teaches(world):
     drive(app, steps)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "panes"), [((80, 24), 1), ((120, 40), 2), ((200, 60), 3)])
 def test_panes_follow_the_width(world, size, panes):
     app = world.app()
@@ -736,6 +747,7 @@ def test_panes_follow_the_width(world, size, panes):
     drive(app, steps, size)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("leave", ["escape", "ctrl+s"])
 def test_after_an_edit_keys_are_commands_again(world, leave, monkeypatch):
     """On a narrow screen too, where the list was hidden while the editor was open."""
@@ -792,6 +804,7 @@ def test_hostile_text_is_shown_harmlessly(world):
     drive(app, steps)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", ["ansi-dark", "textual-light", "dracula", "memsearch-light"])
 def test_it_is_drawn_in_themes_of_others_and_in_a_terminal_s_own_colours(world, theme):
     app = world.app()

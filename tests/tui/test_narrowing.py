@@ -93,6 +93,7 @@ def test_what_is_no_plain_filter_is_searched(many):
         library.narrowed("project:nowhere")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", ["agnt:codex", "agnet:codex", "afer:7d", "porject:x", "kidn:note"])
 def test_a_mistyped_filter_is_named_and_its_value_is_no_mistyped_word(many, word):
     with Memory(str(many.project), home=many.home) as memory:
@@ -121,6 +122,7 @@ def test_what_is_to_be_said_of_a_query_is_said_in_full_once_typing_rests(many):
     drive(app, steps)
 
 
+@pytest.mark.slow
 def test_what_was_wrong_with_the_service_is_no_longer_said_beside_its_hits(many, monkeypatch):
     app = many.app()
 

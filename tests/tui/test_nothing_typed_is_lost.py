@@ -73,6 +73,7 @@ def test_a_save_that_ends_late_leaves_another_editor_alone(world):
     drive(app, steps)
 
 
+@pytest.mark.slow
 def test_a_conflict_that_comes_late_is_about_the_note_that_was_edited(world):
     app = world.app()
 
@@ -95,6 +96,7 @@ def test_a_conflict_that_comes_late_is_about_the_note_that_was_edited(world):
     drive(app, steps)
 
 
+@pytest.mark.slow
 def test_editing_outside_keeps_other_drafts_and_its_own_text(world, outside):
     app = world.app()
 
@@ -128,6 +130,7 @@ def test_leaving_the_app_keeps_what_was_typed(world):
     ]
 
 
+@pytest.mark.slow
 def test_a_draft_is_not_saved_over_what_others_wrote_since(world):
     app = world.app()
 
@@ -164,6 +167,7 @@ def test_saving_twice_while_the_file_is_locked_writes_once(world):
     drive(app, steps)
 
 
+@pytest.mark.slow
 def test_a_new_note_of_another_day_that_was_left_is_gone_on_with(world):
     app = world.app()
 
@@ -235,6 +239,7 @@ def test_two_writes_that_wait_are_both_waited_for(world):
     drive(app, steps)
 
 
+@pytest.mark.slow
 def test_what_is_brought_back_late_closes_no_other_screen(world):
     app = world.app()
 

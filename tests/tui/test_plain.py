@@ -17,6 +17,7 @@ def talk(box: Box, *lines: str, **env: str) -> str:
     return done.out
 
 
+@pytest.mark.slow
 def test_days_search_read_and_leave(box):
     box.fill()
     said = talk(box, "days", "day 2", "2", "/redis ttl", "1", "quit")
@@ -28,6 +29,7 @@ def test_days_search_read_and_leave(box):
     assert not re.search(r"[\x1b\r\x07]", said)
 
 
+@pytest.mark.slow
 def test_change_delete_and_undo(box, tmp_path):
     box.fill()
     day = box.memory / "2026-02-09.md"

@@ -105,6 +105,7 @@ def test_a_row_says_that_its_conversation_is_gone(world):
     drive(world.app(), gone)
 
 
+@pytest.mark.slow
 def test_nothing_of_it_is_read_on_the_event_loop(world, monkeypatch):
     asked: list[tuple[str, bool]] = []
     reads = [

@@ -44,6 +44,7 @@ def messages(app) -> list[str]:
     return [note.message for note in app._notifications]
 
 
+@pytest.mark.slow
 def test_a_turn_leads_to_its_memory_and_back(world):
     app = world.app()
 
@@ -203,6 +204,7 @@ def test_the_rail_leads_to_what_it_names_and_goes_with_the_project(world, tmp_pa
     drive(app, steps, (200, 60))
 
 
+@pytest.mark.slow
 def test_activity_teaches_when_nothing_is_captured_and_counts_what_is(world):
     app = world.app()
 
@@ -223,6 +225,7 @@ def test_activity_teaches_when_nothing_is_captured_and_counts_what_is(world):
     drive(app, steps)
 
 
+@pytest.mark.slow
 def test_help_opens_over_health_and_activity_with_their_keys_and_not_over_itself(world):
     app = world.app()
 
@@ -387,6 +390,7 @@ def test_review_carries_out_what_the_owner_says(world):
     drive(app, steps)
 
 
+@pytest.mark.slow
 def test_review_changes_words_rejects_and_forgets(world):
     app = reviewed(world)
 
@@ -407,6 +411,7 @@ def test_review_changes_words_rejects_and_forgets(world):
     drive(app, steps)
 
 
+@pytest.mark.slow
 def test_review_takes_a_secret_out_or_lets_it_be(world):
     app = reviewed(world)
 
@@ -446,6 +451,7 @@ def test_resuming_names_only_what_an_anchor_may_name(world):
     )
 
 
+@pytest.mark.slow
 def test_the_app_opens_without_a_service_and_says_so(world, monkeypatch):
     monkeypatch.setenv("MEMSEARCH_HOME", str(world.home.root))
     world.home.run.chmod(0o500)

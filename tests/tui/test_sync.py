@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+import pytest
 from memsearch_engine.journal.merge import merge
 from memsearch_engine.journal.parse import parse
 from memsearch_engine.sync.state import Round, opened
@@ -26,6 +27,7 @@ def contest(world) -> None:
     day.write_bytes(merge(base, ours, theirs, day.stem).data)
 
 
+@pytest.mark.slow
 def test_a_note_that_was_changed_in_two_places_is_decided_in_review_and_taken_back(world):
     contest(world)
     app = world.app()

@@ -87,6 +87,7 @@ def day(desk: Box) -> Path:
     return desk.memory / "2026-11-21.md"
 
 
+@pytest.mark.slow
 def test_found_by_meaning_opened_at_its_turn_edited_deleted_undone(desk):
     desk.ready()
     before = day(desk).read_bytes()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from textual import events
 from textual.widgets import Input, TextArea
 
@@ -14,6 +15,7 @@ def burst(app, *keys: str) -> None:
         app.post_message(events.Key(key, {"slash": "/"}.get(key, key if len(key) == 1 else None)))
 
 
+@pytest.mark.slow
 def test_the_box_is_emptied_before_what_is_typed_next(world):
     app = world.app()
 

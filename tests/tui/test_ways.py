@@ -53,6 +53,7 @@ def test_review_opens_the_turn_and_escape_comes_back_to_the_row(world):
     drive(app, steps)
 
 
+@pytest.mark.slow
 def test_at_another_turn_of_the_conversation_nothing_is_done_to_the_note(world):
     app = world.app()
 
@@ -98,6 +99,7 @@ def test_the_last_line_has_the_keys_of_the_depth(world):
     drive(app, steps, size=(160, 40))
 
 
+@pytest.mark.slow
 def test_a_word_on_a_draft_goes_with_its_note(world):
     app = world.app()
 
