@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import psutil
 import pytest
 from memsearch_engine.core import agent_registry
@@ -42,6 +43,12 @@ for _agent in agent_registry.everyone():
         os.environ.pop(_mark, None)
 for _mark in ("AI_AGENT", "AGENT"):
     os.environ.pop(_mark, None)
+
+# the time of one example depends on what else the machine does
+hypothesis.settings.register_profile(
+    "untimed", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("untimed")
 
 DAYS = {
     "2026-02-09": """# 2026-02-09

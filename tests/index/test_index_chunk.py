@@ -35,7 +35,7 @@ LIMIT = st.integers(100, 600)
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(TEXT, LIMIT)
 def test_spans_cover_the_text_and_respect_the_limit(text, limit):
     spans = split(text, limit)
@@ -45,7 +45,7 @@ def test_spans_cover_the_text_and_respect_the_limit(text, limit):
     assert all(a < b for a, b in spans) or text == ""
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(max_size=400), st.integers(1, 50))
 def test_any_text_and_any_limit(text, limit):
     spans = split(text, limit)
@@ -53,7 +53,7 @@ def test_any_text_and_any_limit(text, limit):
     assert all(weight(text[a:b]) <= max(limit, 3) for a, b in spans)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.lists(
         st.one_of(URL, WORD.filter(lambda w: "`" not in w and "~" not in w)),
@@ -69,7 +69,7 @@ def test_addresses_stay_whole_where_they_fit(text, limit):
             assert not any(match.start() < cut < match.end() for cut in cuts), match[0]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.lists(
         st.one_of(
@@ -103,7 +103,7 @@ def entry(body: str, heading: str = "10:00", trail: str = ""):
     return parse(f"{trail}### {heading}\n{body}\n".encode(), "2026-01-01").entries[-1]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(TEXT, LIMIT)
 def test_chunks_of_an_entry(text, limit):
     parsed = parse(f"# 2026-01-01\n\n### 10:00\n{text}\n".encode(), "2026-01-01")
@@ -145,7 +145,7 @@ def test_a_huge_heading_does_not_multiply():
 # -- terms
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @example(
     "\u3097\u30fb\u2e80 テスト"
 )  # among the letters' ranges: one that is none yet, a dot, a radical

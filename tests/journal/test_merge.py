@@ -321,7 +321,7 @@ _FILES = st.builds(
 
 
 @pytest.mark.slow
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 @given(_FILES, _FILES, _FILES)
 def test_whatever_the_files_are_no_line_of_text_that_was_added_is_dropped(
     base: bytes, ours: bytes, theirs: bytes

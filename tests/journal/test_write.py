@@ -286,7 +286,7 @@ DATA = st.builds(
 
 
 @pytest.mark.slow
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=1500)
 @given(DATA)
 def test_entries_never_overlap_and_lie_inside_the_file(data):
     document = parse(data, "d")
@@ -299,9 +299,7 @@ def test_entries_never_overlap_and_lie_inside_the_file(data):
     assert len({e.id for e in document.entries}) == len(document.entries)
 
 
-@settings(
-    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=DATA, choice=st.randoms(use_true_random=False))
 @pytest.mark.slow
 def test_edit_and_delete_touch_one_entry_and_undo_brings_every_byte_back(
@@ -330,7 +328,7 @@ def test_edit_and_delete_touch_one_entry_and_undo_brings_every_byte_back(
 
 
 @pytest.mark.slow
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.lists(LINE | st.text(max_size=30), max_size=12).map("\n".join))
 def test_escaped_text_is_one_entry(text):
     safe = escape_block(text)

@@ -41,7 +41,7 @@ PIECE = st.one_of(
 QUERY = st.lists(PIECE, max_size=10).map(" ".join)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(QUERY)
 @pytest.mark.slow
 def test_parse_never_raises(raw):
@@ -74,7 +74,7 @@ def test_now_alone_does_not_ask_for_the_present(text, present):
     assert parse(text, TODAY).asks_for_present == present
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.from_regex(r"\A[a-z]{2,9}\Z").filter(lambda key: key not in FILTER_KEYS),
     st.from_regex(r"\A[a-z0-9/]{1,12}\Z"),
@@ -125,7 +125,7 @@ def test_dates(raw, first, last):
     assert (where.first_day, where.last_day) == (first, last)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(max_size=12))
 def test_dates_never_raise(text):
     for span in (parse_date(text, TODAY), date_in_words(text, TODAY)):
@@ -224,7 +224,7 @@ def corpus(tmp_path_factory):
     catalog.close()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(QUERY)
 def test_lexical_search_never_raises(corpus, raw):
     catalog, project = corpus

@@ -176,7 +176,7 @@ def test_innocent_lines_stay(tmp_path):
     assert len(table.touched(lines, Home(tmp_path))) <= len(lines) // 1000
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.text(max_size=400))
 def test_any_text_can_be_cleaned_and_spans_are_what_they_say(text):
     clean, found = redact(text, Home.from_env())

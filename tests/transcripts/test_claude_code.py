@@ -31,7 +31,7 @@ def test_a_half_written_last_line_waits_and_rubbish_is_counted(tmp_path):
     assert len(session.turns()) == 2 and session.unknown["(not JSON)"] == 2
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(data=st.data())
 @pytest.mark.slow
 def test_no_shape_of_line_is_fatal(tmp_path_factory, data):

@@ -115,7 +115,7 @@ _HEAD = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(head=_HEAD, bubbles=st.dictionaries(st.sampled_from(["a", "b"]), _BUBBLE))
 def test_no_value_of_cursors_database_is_fatal(tmp_path_factory, head, bubbles):
     folder = tmp_path_factory.mktemp("cursor")
@@ -159,7 +159,7 @@ _LINE = (
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(lines=st.lists(_LINE, max_size=5), cut=st.integers(0, 40))
 def test_no_line_of_cursors_transcripts_is_fatal(tmp_path_factory, lines, cut):
     file = tmp_path_factory.mktemp("cursor") / "projects" / "p" / "agent-transcripts" / "t.jsonl"
@@ -206,7 +206,7 @@ _ROW = st.tuples(
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(rows=st.lists(_ROW, max_size=6))
 def test_no_row_of_crushs_database_is_fatal(tmp_path_factory, rows):
     folder = tmp_path_factory.mktemp("crush") / ".crush"
@@ -258,7 +258,7 @@ _HISTORY = st.lists(
 
 
 @pytest.mark.slow
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(lines=_HISTORY)
 def test_no_history_of_aiders_is_fatal_and_growing_keeps_its_names(tmp_path_factory, lines):
     folder = tmp_path_factory.mktemp("aider")
@@ -311,7 +311,7 @@ _GOOSE_ROW = st.tuples(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(rows=st.lists(_GOOSE_ROW, max_size=6), extensions=_ODD)
 def test_no_row_of_gooses_database_and_no_line_is_fatal(tmp_path_factory, rows, extensions):
     folder = tmp_path_factory.mktemp("goose")
@@ -409,7 +409,7 @@ _ZED_MESSAGE = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     messages=st.lists(_ZED_MESSAGE, max_size=5) | _ODD,
     packed=st.booleans(),

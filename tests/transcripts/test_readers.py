@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from memsearch_engine.agents.claude_code.reader import Reader as ClaudeCode
 from memsearch_engine.agents.cline.reader import Reader as Cline
@@ -496,7 +496,7 @@ _OBJECT = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=400)
 @given(lines=st.lists(_OBJECT | _JSON, max_size=8), cut=st.integers(0, 40))
 @pytest.mark.slow
 def test_no_shape_of_line_is_fatal(tmp_path_factory, lines, cut):
@@ -636,7 +636,7 @@ _RECORD = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=400)
 @given(lines=st.lists(_RECORD | _PARTS, max_size=8), cut=st.integers(0, 40))
 @pytest.mark.slow
 def test_no_shape_of_record_is_fatal(tmp_path_factory, lines, cut):
@@ -666,7 +666,7 @@ def test_no_shape_of_record_is_fatal(tmp_path_factory, lines, cut):
         assert list(conversation.each()) == turns
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150)
 @given(
     messages=st.lists(
         st.tuples(
@@ -702,7 +702,7 @@ def test_no_shape_of_row_is_fatal(tmp_path_factory, messages):
     assert len(conversation.turns()) == len(conversation.ids)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(path=st.text(max_size=60), session=st.text(max_size=40), turn=st.text(max_size=20))
 @pytest.mark.slow
 def test_no_anchor_leads_out_of_the_agents_folders(tmp_path_factory, path, session, turn):
@@ -1244,7 +1244,7 @@ _VIBE_ENTRY = (
 )
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200)
 @given(
     entries=st.lists(_VIBE_ENTRY, max_size=5),
     manifest=_ODD,
@@ -1316,7 +1316,7 @@ def test_no_shape_of_a_folder_of_chunks_is_fatal(
         assert len(conversation.turns()) == len(conversation.ids) and all(conversation.ids)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300)
 @given(lines=st.lists(_PI_LINE | _COPILOT_LINE | _KIMI_LINE, max_size=8))
 @pytest.mark.slow
 def test_no_value_of_an_event_is_fatal(tmp_path_factory, lines):
@@ -1357,7 +1357,7 @@ _CLINE_MESSAGE = (
 )
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200)
 @given(
     document=st.fixed_dictionaries(
         {"sessionId": _ODD, "origin": _ODD, "messages": st.lists(_CLINE_MESSAGE, max_size=5) | _ODD}
