@@ -218,6 +218,7 @@ def test_what_each_agent_remembers_is_found_with_what_is_wrong_with_it(lived_in:
     assert '"title": "auto memory: ' in json.dumps(found)  # what a topic says of itself
 
 
+@pytest.mark.slow
 def test_agents_md_is_claudes_too_where_a_project_has_nothing_of_its_own(box: Box):
     (box.project / "AGENTS.md").write_text("- one\n")
     assert "claude-code" in listed(box)["AGENTS.md"]["agents"]
@@ -243,6 +244,7 @@ def test_where_the_users_settings_put_it_claudes_memory_is_read_and_a_projects_s
     assert [s["text"] for s in listed(box)["MEMORY.md"]["sections"]] == ["- moved"]
 
 
+@pytest.mark.slow
 def test_a_topic_whose_only_line_stands_behind_the_cap_is_read_by_nobody(box: Box, auto: Path):
     (auto / "late.md").write_text("Late.\n")
     (auto / "MEMORY.md").write_text("- x\n" * 200 + "- [late](late.md)\n")
@@ -547,6 +549,7 @@ def test_text_of_theirs_stays_text(box: Box, auto: Path):
     assert hits(box, "kind:native red")[0]["entry_id"] == first["id"] != "aaaaaaaaaaaa"
 
 
+@pytest.mark.slow
 def test_a_name_that_is_unknown_or_ambiguous_is_reported(box: Box, auto: Path):
     (auto / "MEMORY.md").write_text("- a\n- b\n")
     assert box.run("native", "show", "nothing.md").code == 1

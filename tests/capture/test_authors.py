@@ -50,6 +50,7 @@ def test_a_person_is_no_agent_and_an_unknown_agent_is_one() -> None:
     assert authors.named("Some New Client <x>", {}).agent == "Some-New-Client-x"
 
 
+@pytest.mark.slow
 def test_a_fact_by_an_agent_is_injected_under_its_name(alone: Box) -> None:
     alone.env["CLAUDECODE"] = "1"
     assert alone.run("remember", "Deploys go out on Tuesdays").code == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 
@@ -42,4 +43,13 @@ def test_a_folder_that_was_deleted_is_not_taken_for_another(desk):
     (desk / "link").symlink_to("other")
     done = event_queue.work(home)
     assert not done.memories
+    assert not list(desk.rglob("*.md"))
+
+
+def test_a_folder_with_the_same_inode_and_another_time_is_another_folder(desk):
+    """As where a new folder gets the inode of the deleted one."""
+    home = finished(desk, desk / "proj")
+    (desk / "proj").rename(desk / "other")
+    os.utime(desk / "other", ns=(0, 1))
+    assert not event_queue.work(home).memories
     assert not list(desk.rglob("*.md"))

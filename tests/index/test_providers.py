@@ -129,6 +129,7 @@ def test_every_known_model(fake, provider, model, tmp_path):
     assert fake.violations == []
 
 
+@pytest.mark.slow
 @every
 def test_more_texts_than_a_batch(fake, provider, tmp_path):
     embedder = load(fake, provider, tmp_path)

@@ -128,9 +128,13 @@ def test_what_both_models_say_of_a_candidate():
 
 
 def test_how_sure_a_hit_is_in_a_script_that_the_first_model_does_not_speak():
-    class VectorIndex:
-        def background(self, collection: str, question: QueryVector) -> Background:
+    class Sample:
+        def background(self, question: QueryVector) -> Background:
             return Background(0.0, 1.0)
+
+    class VectorIndex:
+        def sample(self, collection: str) -> Sample:
+            return Sample()
 
     def above(meant: DenseScores, *foreign: tuple[str, str]) -> float:
         row = Row(

@@ -42,6 +42,7 @@ def furnished(tmp_path_factory) -> Iterator[Box]:
     box.clean()
 
 
+@pytest.mark.slow
 def test_a_relevant_note_is_injected_once_and_logged(furnished):
     said = prompt(furnished, RETURNS["prompt"], "once")
     text = told(said)
@@ -92,6 +93,7 @@ def test_nothing_is_injected_where_nothing_is_relevant(furnished, words):
     assert receipts(furnished, "silent") == []
 
 
+@pytest.mark.slow
 def test_an_injection_can_be_previewed_with_every_reason(furnished):
     seen = furnished.ok("context", "--prompt", RETURNS["prompt"], "--json").json
     assert "floor the day at zero" in seen["text"] and seen["tokens"] > 0

@@ -27,6 +27,7 @@ def texts(answer) -> list[str]:
     return [hit.text for hit in answer]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wait", [True, False])
 def test_notes_are_found_as_of_a_day(memory, wait):
     ids = by_text(memory)

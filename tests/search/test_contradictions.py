@@ -69,6 +69,7 @@ def test_two_values_without_a_word_of_change(box):
     ) == [("pool_size", "20", "40")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "notes",
     [

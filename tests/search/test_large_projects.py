@@ -89,6 +89,7 @@ QUERIES = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["bm25", "hybrid"])
 @pytest.mark.parametrize("text", QUERIES)
 def test_the_catalog_answers_as_milvus_does(world, monkeypatch, text, mode):

@@ -47,6 +47,7 @@ def test_a_service_killed_while_it_read_the_notes_first_is_known_to_be_behind(bo
     assert not behind(box)  # one that was read once serves from the start
 
 
+@pytest.mark.slow
 def test_a_catalog_from_before_that_was_counted_has_read_what_it_holds(box):
     box.fill()
     assert not behind(box, read=True)
@@ -107,6 +108,7 @@ def test_a_first_search_waits_no_longer_than_a_moment_for_files_to_be_read(box, 
             indexer.close()
 
 
+@pytest.mark.slow
 def test_a_search_after_a_finished_edit_or_delete_finds_what_it_wrote(box, monkeypatch):
     box.fill()
     box.ok("config", "set", "watch.debounce_ms", "10000")  # the watch does not report it before

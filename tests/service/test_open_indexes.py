@@ -113,6 +113,7 @@ def test_an_index_of_an_earlier_default_model_serves_until_the_new_one_is_built(
         assert open_now.serving.fingerprint == "new" and open_now.next is None
 
 
+@pytest.mark.slow
 def test_a_store_that_can_t_be_opened_is_tried_later_and_later_and_never_called_ready(home, stores):
     stores["new"] = Unreachable("the disk is full")
     states: list[str] = []

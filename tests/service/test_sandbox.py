@@ -98,6 +98,7 @@ def test_recall_in_a_read_only_sandbox(sandbox):
     assert box.processes() == []
 
 
+@pytest.mark.slow
 def test_all_projects_are_known_in_a_sandbox(sandbox):
     """The registry is read where it can't be written, so `--all` means all."""
     box, prefix, _ = sandbox

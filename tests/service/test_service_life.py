@@ -390,6 +390,7 @@ def test_cancel_stops_a_long_call(box):
         assert "result" in ask(peer, b'{"jsonrpc":"2.0","method":"nothing"}')
 
 
+@pytest.mark.slow
 def test_many_waiting_screens_do_not_starve_a_command(box):
     box.ready()
     screens = [box.connect() for _ in range(24)]
@@ -495,6 +496,7 @@ def test_unix_users_other_than_the_owner_are_refused(box):
     assert "running" not in done.stdout, done
 
 
+@pytest.mark.slow
 def test_nothing_is_written_outside_and_nothing_is_looked_up(box):
     """onnxruntime 1.31 keeps a device id in ~/.cache and asks for its maker's server, unless it is
     told not to.

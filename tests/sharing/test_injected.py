@@ -68,6 +68,7 @@ def test_at_a_prompt_and_before_an_action_the_author_is_named(box: Box):
     assert "mara" not in box.ok("context", "--prompt", RETURNS["prompt"], "--json").json["text"]
 
 
+@pytest.mark.slow
 def test_an_agent_that_asks_sees_the_author(box: Box):
     git(box.project, "init", "-q", "-b", "main")
     box.fill()

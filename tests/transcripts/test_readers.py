@@ -1244,6 +1244,7 @@ _VIBE_ENTRY = (
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(
     entries=st.lists(_VIBE_ENTRY, max_size=5),

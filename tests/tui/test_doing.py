@@ -242,6 +242,7 @@ def test_a_day_that_is_none_marks_nothing(world):
     drive(app, steps)
 
 
+@pytest.mark.slow
 def test_a_fact_is_remembered_from_a_note_and_forgotten_by_its_words(world):
     app = world.app()
     memory = Memory(str(world.project), home=world.home)
@@ -585,6 +586,7 @@ def test_the_palette_finds_actions_by_the_words_a_person_types(world, words, wan
     drive(app, steps)
 
 
+@pytest.mark.slow
 def test_a_theme_is_seen_before_it_is_chosen(world):
     app = world.app()
 

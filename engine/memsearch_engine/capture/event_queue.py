@@ -74,7 +74,7 @@ class HookEvent(msgspec.Struct):
         agent_home: the agent's home if it is not the default.
         context: the context that was injected at the start.
         source: how the session began (``startup``, ``resume``, ``compact``, …).
-        folder: device and inode of *cwd*, as ``DEVICE:INODE``.
+        folder: *cwd* as ``DEVICE:INODE:MTIME``, the last in nanoseconds.
     """
 
     path: str
@@ -302,8 +302,8 @@ def _named(memsearch_dir: str) -> str:
 def _renamed(event: HookEvent) -> tuple[str, str] | None:
     """Return the old and new path of a folder that was renamed since the hook ran.
 
-    It is the session's folder or one above it. The session's folder has the same inode as before.
-    A folder that changed since the event is not it: a new one may get the inode of a deleted one.
+    It is the session's folder or one above it. The session's folder has the same inode and change
+    time as before.
     """
     if not event.folder or not os.path.isabs(event.cwd) or os.path.isdir(event.cwd):
         return None
@@ -315,8 +315,7 @@ def _renamed(event: HookEvent) -> tuple[str, str] | None:
         for sibling in itertools.islice(siblings, _MAX_SIBLINGS):
             with contextlib.suppress(OSError):
                 info = os.lstat(sibling.path + below)
-                same = f"{info.st_dev}:{info.st_ino}" == event.folder
-                if same and info.st_mtime <= event.at:
+                if f"{info.st_dev}:{info.st_ino}:{info.st_mtime_ns}" == event.folder:
                     return gone, sibling.path
     return None
 

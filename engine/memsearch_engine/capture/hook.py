@@ -179,13 +179,16 @@ def _read_payload(end: float, chunks: list[bytes]) -> dict[str, Any] | None:
         return None
 
 
-def _folder_number(cwd: object) -> str:
-    """Return device and inode of a session's folder, by which it is found after a rename."""
+def _folder_id(cwd: object) -> str:
+    """Return device, inode and change time of a session's folder, to find it after a rename.
+
+    The inode alone may belong to another folder: a new one can get that of a deleted one.
+    """
     try:
         info = os.stat(str(cwd or ""))
     except (OSError, ValueError):
         return ""
-    return f"{info.st_dev}:{info.st_ino}"
+    return f"{info.st_dev}:{info.st_ino}:{info.st_mtime_ns}"
 
 
 def _queue_event(
@@ -213,7 +216,7 @@ def _queue_event(
         at=now,
         memsearch_dir=os.environ.get("MEMSEARCH_DIR", ""),
         agent_home=moved,
-        folder=_folder_number(record.get("cwd")),
+        folder=_folder_id(record.get("cwd")),
         **more,
     )
     record["hook_ms"] = round((time.monotonic() - start) * 1000, 2)
