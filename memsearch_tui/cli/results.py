@@ -366,9 +366,9 @@ def section_lines(section: dict[str, Any], width: int, *, raw: bool = False) -> 
             lines.append(f"{anchor['kind'].title()}: {anchor['path']}")
     for link in display["supersession"]:
         what, role = ("Superseded by", "warn") if link["is_newer"] else ("Supersedes", "dim")
-        head, why = f"{what}: {link['entry_id']} of {link['day']}, ", f" ({safe(link['why'])})"
-        title = clip(link["title"], max(20, width - cells(head) - cells(why)))
-        lines.append(style(f"{head}{title}{why}", role))
+        # not cut: a newer note's title may be the answer
+        text = f"{what}: {link['entry_id']} of {link['day']}, {safe(link['title'])}"
+        lines.append(style(f"{text} ({safe(link['why'])})", role))
     lines += [style(f"Since then: {safe(words)}", "warn") for words in section["stale"]]
     if section["unmerged"]:
         lines.append(style(f"Unmerged: {safe(section['unmerged'])}", "warn"))
