@@ -184,7 +184,7 @@ def measure(report: Report, product: Product, folder: Path, times: int) -> None:
             connection.close()
             waiting = {event["reason"] for event in done["waiting"]}
             print(
-                "then in the inbox: "
+                "then in the queue: "
                 f"{len(done['waiting'])} events {' / '.join(sorted(waiting)[:3])[:200]}"
             )
 
