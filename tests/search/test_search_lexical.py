@@ -51,3 +51,22 @@ def test_words_that_no_note_has_are_named(box):
         box.ok("search", "redis sess", "--json").json["absent"] == []
     )  # the beginning of a word that is there
     assert box.ok("search", "的 redis", "--json").json["absent"] == []
+
+
+@pytest.mark.slow
+def test_an_excluded_word_anywhere_in_a_note_leaves_it_out_by_meaning_too(box):
+    filler = "\n\n".join(f"Redis part {n}: " + "sessions expire late. " * 20 for n in range(9))
+    box.write(
+        "2026-01-01",
+        f"### 10:00\n{filler}\n\nThe last line names the payroll server.\n\n"
+        "### 11:00\n- Redis sessions on a small note\n",
+    )
+    box.index()
+    for query, times in (("redis sessions -payroll", {"11:00"}), ('redis "payroll"', {"10:00"})):
+        found = box.ok("search", query, "--json").json
+        assert found["mode"] == "hybrid"
+        assert {hit["time"] for hit in found["hits"]} == times
+    entry = box.ok("entries", "--json").json["entries"]
+    long = next(note["entry_id"] for note in entry if note["time"] == "10:00")
+    why = box.run("search", "redis sessions -payroll", "--why-not", long)
+    assert "leaves it out" in why.out + why.err
