@@ -303,8 +303,8 @@ def _a_day(memory: Memory, names: tuple[str, ...]) -> tuple[float, int]:
         "  memsearch agents uninstall --all --dry-run"
     ),
 )
-@click.argument("names", nargs=-1, type=_AGENTS_AND_MCP, metavar="AGENT...")
-@click.option("--all", "-a", "everything", is_flag=True, help="Everywhere it is installed.")
+@click.argument("names", nargs=-1, type=_AGENTS_AND_MCP, metavar="[AGENT]...")
+@click.option("--all", "-a", "everything", is_flag=True, help="All agents and MCP clients.")
 @click.option("--for", "client", metavar="CLIENT", help="With mcp: which client.")
 @click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
 @as_json

@@ -33,7 +33,9 @@ NOTES = {
     ],
     "2026-05-03": [
         "The label printer got its firmware update again",
-        "Lowered `CART_LIFE` from 7200 to 3600 seconds, memory was full",
+        "Lowered `CART_LIFE` from 7200 to 3600 seconds, memory was full\n\n"
+        + "The graph of the week is in the wiki.\n\n" * 60
+        + "Payroll runs elsewhere.",  # several chunks
     ],
     "2026-04-02": [
         "The label printer needs firmware 4.1",
@@ -99,6 +101,9 @@ def test_a_chain_of_stated_changes_is_followed_to_its_end(ask):
     assert [hit.day for hit in ask(text, limit=1)] == chain[:1]
     days = [hit.day for hit in ask(f"{text} before:2026-04-01")]
     assert days[:2] == chain[1:] and chain[0] not in days
+    hits = ask(f"{text} -payroll")
+    assert [hit.day for hit in hits[:2]] == chain[1:]
+    assert not any("Lowered" in hit.text for hit in hits)
     assert ask("where did redis hold the carts of visitors originally")[0].day == chain[2]
 
 

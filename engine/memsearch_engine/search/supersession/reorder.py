@@ -75,6 +75,8 @@ def revisions_first(
     assert index is not None
 
     def is_wanted(newer: Row, older: Hit) -> bool:
+        if request.checks_note_text:
+            sources.catalog.add_note_texts([newer])
         has_names = _names(older.row, names) <= _names(newer, names)
         is_valid = "superseded-by" not in newer.marks and newer.marks.get("trust") not in UNTRUSTED
         is_sure = (older.confidence or 0.0) >= UNSURE
