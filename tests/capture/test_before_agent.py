@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from memsearch_engine.agents.copilot.compaction import summary
+from memsearch_engine.agents.copilot.reader import Reader as CopilotReader
 
 from tests.conftest import Box, until
 from tests.evaluation.recall import chats
@@ -228,6 +228,7 @@ def test_copilot_gets_context_in_its_own_shape_and_again_after_a_compaction(box:
         "data": {"success": False, "summaryContent": "We talked."},
     }
     assert copilot(box, "one", told, failed) == {}  # it has all that it had
+    summary = CopilotReader().compaction_summary
     assert summary(compacted) == "We talked." and summary(failed) is None
     for name in ("../one", "..", "a/b"):
         outside = {

@@ -6,15 +6,13 @@ import contextlib
 import os
 import time
 from collections.abc import Callable
-from typing import cast
 
 import msgspec
 
-from memsearch_engine.agents.retention import Retention
 from memsearch_engine.agents.transcripts.evidence import Archive, ArchiveStatus
 from memsearch_engine.agents.transcripts.locate import find_session, open_session
+from memsearch_engine.agents.transcripts.readers import reader
 from memsearch_engine.capture.clean import redacted
-from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import MemsearchError
 from memsearch_engine.core.home import AgentFolders, Home
 from memsearch_engine.core.projects import Project
@@ -86,7 +84,7 @@ def survey(home: Home, projects: list[Project], folders: AgentFolders) -> Survey
             result.lost += unkept
             continue
         result.live += len(anchors)
-        limit = _days_kept(agent, folders)
+        limit = _retention_days(agent, folders)
         if limit:
             left = limit - (now - os.stat(where.path).st_mtime) / 86400
             if left <= _SOON_DAYS:
@@ -135,11 +133,11 @@ def archive_all(
     return count, failed
 
 
-def _days_kept(agent: str, folders: AgentFolders) -> int:
+def _retention_days(agent: str, folders: AgentFolders) -> int:
     """Return after how many days an agent deletes its transcripts; 0 for never."""
-    deletes = cast("Retention | None", agent_registry.part(agent, "retention"))
-    places = folders.here(agent)
-    return min((deletes.days_kept(place) for place in places), default=0) if deletes else 0
+    reads = reader(agent)
+    places = folders.here(agent) if reads else []
+    return min((reads.retention_days(place) for place in places), default=0) if reads else 0
 
 
 class Evidence:

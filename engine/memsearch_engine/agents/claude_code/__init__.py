@@ -4,15 +4,6 @@ from __future__ import annotations
 
 from memsearch_engine.core.agent_registry import Agent
 
-TYPE_CHECKING = False  # see registry
-if TYPE_CHECKING:
-    from memsearch_engine.agents.claude_code import cli, compaction, retention
-    from memsearch_engine.agents.retention import Retention
-    from memsearch_engine.agents.transcripts.summary import Compaction
-    from memsearch_engine.core.llm.cli import AgentCli
-
-    _: tuple[Compaction, AgentCli, Retention] = (compaction, cli, retention)
-
 AGENT = Agent(
     name="claude-code",
     title="Claude Code",

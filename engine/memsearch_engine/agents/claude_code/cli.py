@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from memsearch_engine.core.home import user_home
-from memsearch_engine.core.llm.cli import CliCall
+from memsearch_engine.core.llm.cli import AgentCli, CliCall, last_message
 from memsearch_engine.core.llm.reply import ModelError
 from memsearch_engine.core.own_prompts import marked
 
@@ -34,27 +34,44 @@ _FILES = [
 ]
 
 
-def call(
-    private: Path, program: str, model: str, system: str, text: str, *, edits: bool
-) -> CliCall:
-    """Return how to ask Claude; see ``AgentCli.call``."""
-    model = model or ("" if edits else _SMALL)
-    argv = [
-        *_ALONE,
-        *(_FILES if edits else _NO_TOOLS),
-        "--system-prompt",
-        system,
-        *(("--model", model) if model else ()),
-        "--settings",
-        _login(private),
-    ]
-    # Without these variables Claude does not treat the call as part of a running session.
-    return CliCall(
-        argv,
-        marked(text),
-        {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"},
-        ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"),
-    )
+class Cli(AgentCli):
+    """The command line of Claude Code."""
+
+    edits_files = True
+
+    def call(
+        self, private: Path, program: str, model: str, system: str, text: str, *, edits: bool
+    ) -> CliCall:
+        """Return how to ask Claude; see ``AgentCli.call``."""
+        model = model or ("" if edits else _SMALL)
+        argv = [
+            *_ALONE,
+            *(_FILES if edits else _NO_TOOLS),
+            "--system-prompt",
+            system,
+            *(("--model", model) if model else ()),
+            "--settings",
+            _login(private),
+        ]
+        # Without these variables Claude does not treat the call as part of a running session.
+        return CliCall(
+            argv,
+            marked(text),
+            {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"},
+            ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"),
+        )
+
+    def parse_output(self, out: str) -> tuple[str, int, int]:
+        """Parse the output: one object, or a list with the result as its last element."""
+        result = last_message("claude", out)
+        if result.get("is_error"):
+            raise ModelError(f"claude: {str(result.get('result'))[:200]}", again=True, billed=True)
+        usage = result.get("usage") or {}
+        given = sum(
+            int(usage.get(name) or 0)
+            for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+        )
+        return str(result.get("result") or ""), given, int(usage.get("output_tokens") or 0)
 
 
 def _login(private: Path) -> str:
@@ -74,28 +91,3 @@ def _login(private: Path) -> str:
     file = private / "settings.json"
     file.write_text(json.dumps(values), encoding="utf-8")
     return str(file)
-
-
-def parse_output(out: str) -> tuple[str, int, int]:
-    """Parse the output: one object, or a list with the result as its last element."""
-    try:
-        value = json.loads(out)
-    except ValueError as error:
-        raise ModelError(
-            f"claude sent an answer of an unknown shape: {out[:100]}", again=True
-        ) from error
-    result = value[-1] if isinstance(value, list) and value else value
-    if not isinstance(result, dict):
-        return "", 0, 0
-    if result.get("is_error"):
-        raise ModelError(f"claude: {str(result.get('result'))[:200]}", again=True, billed=True)
-    usage = result.get("usage") or {}
-    given = sum(
-        int(usage.get(name) or 0)
-        for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-    )
-    return str(result.get("result") or ""), given, int(usage.get("output_tokens") or 0)
-
-
-def complained(out: str) -> None:
-    """Do nothing: the reason is on standard error."""

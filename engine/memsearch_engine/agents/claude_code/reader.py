@@ -41,12 +41,14 @@ from memsearch_engine.agents.transcripts.model import (
     blocks_text,
     count_unknown_tag,
     input_text,
+    json_file,
     text_of,
 )
 from memsearch_engine.agents.transcripts.readers import FileReader
 from memsearch_engine.agents.transcripts.records import decoded
 
 _SUB_AGENT_FILE = "agent-"
+_RETENTION_DAYS = 30  # default of its settings
 #: Types of lines that no other agent writes.
 _LINES = frozenset(
     "user assistant system summary attachment queue-operation file-history-snapshot".split()
@@ -129,6 +131,7 @@ class Reader(FileReader):
     """Reads the sessions of Claude Code."""
 
     agent = AGENT.name
+    compaction_mark = b'"isCompactSummary":true'
     patterns = ("*/{}.jsonl",)
     parts = _SUB_AGENT_FILE
 
@@ -140,6 +143,18 @@ class Reader(FileReader):
     def wrote(self, line: dict[str, Any]) -> bool:
         """Whether the agent wrote a JSON line."""
         return line.get("type") in _LINES or "sessionId" in line
+
+    def compaction_summary(self, line: dict[str, Any]) -> str | None:
+        """Return the summary of a context compaction in a line, or None."""
+        message = line.get("message")
+        if line.get("isCompactSummary") is not True or not isinstance(message, dict):
+            return None
+        return blocks_text(message.get("content"))
+
+    def retention_days(self, sessions: Path) -> int:
+        """Return the days after which transcripts are deleted."""
+        days = json_file(sessions.parent / "settings.json").get("cleanupPeriodDays")
+        return int(days) if isinstance(days, int | float) else _RETENTION_DAYS
 
     def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
         """Open a session."""

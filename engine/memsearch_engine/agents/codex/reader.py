@@ -39,6 +39,7 @@ from memsearch_engine.agents.transcripts.model import (
     count_unknown_tag,
     input_text,
     table_of,
+    tables_of,
     text_of,
 )
 from memsearch_engine.agents.transcripts.readers import FileReader
@@ -71,6 +72,7 @@ _FLAT = frozenset(
 )
 _CWD = re.compile(r"<cwd>([^<\n]+)</cwd>|^Current working directory: ([^\n]+)$", re.M)
 _MAX_FORKS = 8
+_SUMMARY_KINDS = ("text", "input_text", "output_text", "summary_text")
 _THREAD = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _CALLS = (
     "function_call",
@@ -103,6 +105,7 @@ class Reader(FileReader):
     """Reads the sessions of Codex."""
 
     agent = AGENT.name
+    compaction_mark = b'"type":"compacted"'
     kind = "rollout"
     own_names = re.compile(r".*\.jsonl\.zst|rollout-.*\.jsonl", re.S)
     parts = ""
@@ -125,6 +128,15 @@ class Reader(FileReader):
         """Whether the agent wrote a JSON line."""
         kinds = ("session_meta", "event_msg", "response_item", "turn_context", "compacted")
         return "payload" in line and line.get("type") in kinds
+
+    def compaction_summary(self, line: dict[str, Any]) -> str | None:
+        """Return the summary of a context compaction in a line, or None."""
+        payload = line.get("payload")
+        if line.get("type") != "compacted" or not isinstance(payload, dict):
+            return None
+        items = tables_of(payload.get("replacement_history"))
+        texts = (blocks_text(item.get("content"), _SUMMARY_KINDS) for item in items)
+        return text_of(payload.get("message")) or "\n".join(filter(None, texts))
 
     def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
         """Open a session."""

@@ -4,13 +4,6 @@ from __future__ import annotations
 
 from memsearch_engine.core.agent_registry import Agent
 
-TYPE_CHECKING = False  # see registry
-if TYPE_CHECKING:
-    from memsearch_engine.agents.copilot import compaction
-    from memsearch_engine.agents.transcripts.summary import Compaction
-
-    _: Compaction = compaction
-
 AGENT = Agent(
     name="copilot",
     title="GitHub Copilot CLI",

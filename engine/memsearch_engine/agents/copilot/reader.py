@@ -74,6 +74,7 @@ class Reader(FileReader):
     """Reads the sessions of Copilot CLI."""
 
     agent = AGENT.name
+    compaction_mark = b'"type":"session.compaction_complete"'
     patterns = ("{}/" + _FILE,)
 
     def files(self, folder: Path, session: str = "") -> Iterable[Path]:
@@ -95,6 +96,13 @@ class Reader(FileReader):
         """Whether the agent wrote a JSON line."""
         is_event = "." in text_of(line.get("type")) and isinstance(line.get("data"), dict)
         return is_event and "parentId" in line
+
+    def compaction_summary(self, line: dict[str, Any]) -> str | None:
+        """Return the summary of a context compaction in a line, or None."""
+        data = table_of(line.get("data"))
+        text = data.get("summaryContent")
+        is_done = line.get("type") == "session.compaction_complete" and data.get("success") is True
+        return text if is_done and isinstance(text, str) else None
 
     def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
         """Open a session."""

@@ -4,14 +4,6 @@ from __future__ import annotations
 
 from memsearch_engine.core.agent_registry import Agent
 
-TYPE_CHECKING = False  # see registry
-if TYPE_CHECKING:
-    from memsearch_engine.agents.gemini import compaction, retention
-    from memsearch_engine.agents.retention import Retention
-    from memsearch_engine.agents.transcripts.summary import Compaction
-
-    _: tuple[Compaction, Retention] = (compaction, retention)
-
 AGENT = Agent(
     name="gemini",
     title="Gemini CLI",

@@ -44,6 +44,7 @@ from memsearch_engine.agents.transcripts.model import (
     count_unknown_tag,
     document,
     input_text,
+    json_file,
     table_of,
     tables_of,
     text_of,
@@ -53,6 +54,9 @@ from memsearch_engine.agents.transcripts.readers import FileReader
 from memsearch_engine.agents.transcripts.records import NOT_JSON, decoded, first_record
 from memsearch_engine.core import safe_files
 
+_RETENTION_DAYS = 30  # default of its settings
+_NEVER = 10_000
+_UNITS = {"d": 1, "w": 7, "m": 30, "h": 1 / 24}
 _KNOWN = frozenset(("user", "gemini", "info", "error", "warning"))
 _HOOK = re.compile(r"\s*<hook_context>.*?</hook_context>\s*", re.S)
 _ADDED = re.compile(r"(?:\n\n)?<hook_context>.*?</hook_context>", re.S)  # to a tool's answer
@@ -106,6 +110,7 @@ class Reader(FileReader):
     """Reads the sessions of Gemini CLI."""
 
     agent = AGENT.name
+    compaction_mark = b"<state_snapshot>"
     own_names = _DOCUMENT
 
     def files(self, folder: Path, session: str = "") -> Iterator[Path]:
@@ -147,6 +152,27 @@ class Reader(FileReader):
         """Whether the agent wrote a JSON line."""
         own = ("projectHash", "$set", "$rewindTo")
         return any(name in line for name in own) or line.get("type") == "gemini"
+
+    def compaction_summary(self, line: dict[str, Any]) -> str | None:
+        """Return the summary of a context compaction in a line: the first of the new messages."""
+        for message in tables_of(table_of(line, "$set").get("messages")):
+            for part in tables_of(message.get("content")):
+                if (text := text_of(part.get("text"))).startswith(_SUMMARY):
+                    return text
+        return None
+
+    def retention_days(self, sessions: Path) -> int:
+        """Return the days after which sessions are deleted.
+
+        Gemini also deletes a session that was resumed in another minute at its next start. So
+        evidence is archived at capture.
+        """
+        settings = json_file(sessions.parent / "settings.json")
+        retention = table_of(settings, "general", "sessionRetention")
+        if retention.get("enabled") is False:
+            return _NEVER
+        age = re.fullmatch(r"(\d{1,4})([dwmh])", str(retention.get("maxAge", "")))
+        return max(1, int(int(age[1]) * _UNITS[age[2]])) if age else _RETENTION_DAYS
 
     def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
         """Open a session."""

@@ -11,16 +11,16 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from memsearch_engine.agents.hooks_json import json_table
 from memsearch_engine.agents.installing import moved_or
 from memsearch_engine.agents.patches import read
+from memsearch_engine.agents.transcripts.model import table_of
 from memsearch_engine.core import safe_files
 from memsearch_engine.core.home import user_home
-from memsearch_engine.core.llm.cli import CliCall
+from memsearch_engine.core.llm.cli import AgentCli, CliCall, events
 from memsearch_engine.core.llm.reply import ModelError
 from memsearch_engine.core.own_prompts import marked
 
@@ -31,56 +31,87 @@ _FILE = re.compile(r"\{file:([^}]+)\}")
 _MAX_KEYS = 1024 * 1024
 
 
-def call(
-    private: Path, program: str, model: str, system: str, text: str, *, edits: bool
-) -> CliCall:
-    """Return how to ask OpenCode; see ``AgentCli.call``."""
-    if edits:
-        raise ModelError("opencode can't be kept to one folder", again=False)
-    user = _user_config()
-    agent = {
-        "mode": "primary",
-        "prompt": system,
-        "tools": {"*": False},
-        "permission": {"*": "deny"},
-    }
-    config = user | {
-        "agent": {"notes": agent},
-        "default_agent": "notes",
-        "tools": {"*": False},
-        "permission": {"*": "deny"},
-        "share": "disabled",
-        "autoupdate": False,
-        "snapshot": False,
-        "lsp": False,
-        "formatter": False,
-    }
-    folder = private / "config" / "opencode"
-    folder.mkdir(parents=True)
-    (folder / "opencode.json").write_text(json.dumps(config), encoding="utf-8")
-    _copy_keys(private / "data" / "opencode")
-    chosen = model or user.get("small_model") or ""
-    # A title of ours saves the call with which OpenCode would make one.
-    argv = ["run", "--pure", "--agent", "notes", "--title", "notes", "--format", "json"]
-    if chosen:
-        argv += ["--model", str(chosen)]
-    environment = {
-        "HOME": str(private),
-        "XDG_CONFIG_HOME": str(private / "config"),
-        "XDG_DATA_HOME": str(private / "data"),
-        "XDG_STATE_HOME": str(private / "state"),
-        # Packages of providers are installed there once.
-        "XDG_CACHE_HOME": str(moved_or("XDG_CACHE_HOME", user_home() / ".cache")),
-        "OPENCODE_DISABLE_AUTOUPDATE": "1",
-        "OPENCODE_DISABLE_SHARE": "1",
-        "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
-        "OPENCODE_DISABLE_PROJECT_CONFIG": "1",
-        "OPENCODE_DISABLE_CLAUDE_CODE": "1",
-    }
-    without = ("OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR", "OPENCODE_CONFIG_CONTENT")
-    return CliCall(
-        argv, marked(text), environment, (*without, "OPENCODE_PERMISSION", "OPENCODE_AUTO_SHARE")
-    )
+class Cli(AgentCli):
+    """The command line of OpenCode."""
+
+    def call(
+        self, private: Path, program: str, model: str, system: str, text: str, *, edits: bool
+    ) -> CliCall:
+        """Return how to ask OpenCode; see ``AgentCli.call``."""
+        user = _user_config()
+        agent = {
+            "mode": "primary",
+            "prompt": system,
+            "tools": {"*": False},
+            "permission": {"*": "deny"},
+        }
+        config = user | {
+            "agent": {"notes": agent},
+            "default_agent": "notes",
+            "tools": {"*": False},
+            "permission": {"*": "deny"},
+            "share": "disabled",
+            "autoupdate": False,
+            "snapshot": False,
+            "lsp": False,
+            "formatter": False,
+        }
+        folder = private / "config" / "opencode"
+        folder.mkdir(parents=True)
+        (folder / "opencode.json").write_text(json.dumps(config), encoding="utf-8")
+        _copy_keys(private / "data" / "opencode")
+        chosen = model or user.get("small_model") or ""
+        # A title of ours saves the call with which OpenCode would make one.
+        argv = ["run", "--pure", "--agent", "notes", "--title", "notes", "--format", "json"]
+        if chosen:
+            argv += ["--model", str(chosen)]
+        environment = {
+            "HOME": str(private),
+            "XDG_CONFIG_HOME": str(private / "config"),
+            "XDG_DATA_HOME": str(private / "data"),
+            "XDG_STATE_HOME": str(private / "state"),
+            # Packages of providers are installed there once.
+            "XDG_CACHE_HOME": str(moved_or("XDG_CACHE_HOME", user_home() / ".cache")),
+            "OPENCODE_DISABLE_AUTOUPDATE": "1",
+            "OPENCODE_DISABLE_SHARE": "1",
+            "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+            "OPENCODE_DISABLE_PROJECT_CONFIG": "1",
+            "OPENCODE_DISABLE_CLAUDE_CODE": "1",
+        }
+        without = ("OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR", "OPENCODE_CONFIG_CONTENT")
+        return CliCall(
+            argv,
+            marked(text),
+            environment,
+            (*without, "OPENCODE_PERMISSION", "OPENCODE_AUTO_SHARE"),
+        )
+
+    def parse_output(self, out: str) -> tuple[str, int, int]:
+        """Parse one JSON event per line: texts, errors, and tokens at the end of each step."""
+        texts, given, made, known = list[str](), 0, 0, False
+        for event in events(out):
+            part = table_of(event, "part")
+            known = True
+            if event.get("type") == "error":
+                raise ModelError(f"opencode: {_reason(event.get('error'))[:200]}", again=True)
+            if event.get("type") == "text":
+                texts.append(str(part.get("text") or ""))
+            elif event.get("type") == "step_finish":
+                tokens = table_of(part, "tokens")
+                cache = table_of(tokens, "cache")
+                given += sum(
+                    _number(n) for n in (tokens.get("input"), cache.get("read"), cache.get("write"))
+                )
+                made += _number(tokens.get("output"))
+        if not known:
+            raise ModelError(
+                f"opencode sent an answer of an unknown shape: {out[:100]}", again=True
+            )
+        return texts[-1] if texts else "", given, made
+
+    def complained(self, out: str) -> None:
+        """Raise ModelError if the output contains an error."""
+        self.parse_output(out)
 
 
 def _user_config() -> dict[str, Any]:
@@ -115,50 +146,9 @@ def _copy_keys(folder: Path) -> None:
     (folder / "auth.json").write_bytes(keys)
 
 
-def parse_output(out: str) -> tuple[str, int, int]:
-    """Parse one JSON event per line: texts, errors, and tokens at the end of each step."""
-    texts, given, made, known = list[str](), 0, 0, False
-    for event in _events(out):
-        part = _table(event.get("part"))
-        known = True
-        if event.get("type") == "error":
-            raise ModelError(f"opencode: {_reason(event.get('error'))[:200]}", again=True)
-        if event.get("type") == "text":
-            texts.append(str(part.get("text") or ""))
-        elif event.get("type") == "step_finish":
-            tokens = _table(part.get("tokens"))
-            cache = _table(tokens.get("cache"))
-            given += sum(
-                _number(n) for n in (tokens.get("input"), cache.get("read"), cache.get("write"))
-            )
-            made += _number(tokens.get("output"))
-    if not known:
-        raise ModelError(f"opencode sent an answer of an unknown shape: {out[:100]}", again=True)
-    return texts[-1] if texts else "", given, made
-
-
-def _events(out: str) -> Iterator[dict[str, Any]]:
-    for line in out.splitlines():
-        try:
-            event = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(event, dict):
-            yield event
-
-
 def _reason(error: object) -> str:
-    return str(_table(_table(error).get("data")).get("message") or error)
-
-
-def _table(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
+    return str(table_of(error, "data").get("message") or error)
 
 
 def _number(value: object) -> int:
     return value if isinstance(value, int) else 0
-
-
-def complained(out: str) -> None:
-    """Raise ModelError if the output contains an error."""
-    parse_output(out)

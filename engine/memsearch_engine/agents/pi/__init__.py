@@ -4,14 +4,6 @@ from __future__ import annotations
 
 from memsearch_engine.core.agent_registry import Agent
 
-TYPE_CHECKING = False  # see registry
-if TYPE_CHECKING:
-    from memsearch_engine.agents.pi import cli, compaction
-    from memsearch_engine.agents.transcripts.summary import Compaction
-    from memsearch_engine.core.llm.cli import AgentCli
-
-    _: tuple[Compaction, AgentCli] = (compaction, cli)
-
 AGENT = Agent(
     name="pi",
     title="pi",

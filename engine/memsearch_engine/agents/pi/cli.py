@@ -5,11 +5,11 @@ It gets no tools, extensions, servers, skills or instructions of the user, and s
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-from memsearch_engine.core.llm.cli import CliCall
+from memsearch_engine.agents.transcripts.model import table_of, tables_of
+from memsearch_engine.core.llm.cli import AgentCli, CliCall, events
 from memsearch_engine.core.llm.reply import ModelError
 from memsearch_engine.core.own_prompts import marked
 
@@ -25,58 +25,46 @@ _NOTHING = (
 )
 
 
-def call(
-    private: Path, program: str, model: str, system: str, text: str, *, edits: bool
-) -> CliCall:
-    """Return how to ask pi; see ``AgentCli.call``."""
-    if edits:
-        raise ModelError("pi can't be kept to one folder", again=False)
-    argv = [
-        "--mode",
-        "json",
-        *_NOTHING,
-        "--system-prompt",
-        system,
-        *(("--model", model) if model else ()),
-    ]
-    return CliCall(argv, marked(text), {}, ("PI_CODING_AGENT", "PI_SESSION_ID", "PI_SESSION_FILE"))
+class Cli(AgentCli):
+    """The command line of pi."""
 
+    def call(
+        self, private: Path, program: str, model: str, system: str, text: str, *, edits: bool
+    ) -> CliCall:
+        """Return how to ask pi; see ``AgentCli.call``."""
+        argv = [
+            "--mode",
+            "json",
+            *_NOTHING,
+            "--system-prompt",
+            system,
+            *(("--model", model) if model else ()),
+        ]
+        return CliCall(
+            argv, marked(text), {}, ("PI_CODING_AGENT", "PI_SESSION_ID", "PI_SESSION_FILE")
+        )
 
-def parse_output(out: str) -> tuple[str, int, int]:
-    """Parse the output: one JSON event per line. Some events contain the model's messages."""
-    messages = [message for line in out.splitlines() if (message := _message(line))]
-    if not messages:
-        raise ModelError(f"pi sent an answer of an unknown shape: {out[:100]}", again=True)
-    last = messages[-1]
-    if last.get("stopReason") == "error":
-        raise ModelError(f"pi: {str(last.get('errorMessage'))[:200]}", again=True)
-    content = last.get("content")
-    blocks = (
-        [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
-    )
-    text = "\n".join(
-        str(block.get("text") or "") for block in blocks if block.get("type") == "text"
-    )
-    return text, _tokens(messages, "input", "cacheRead", "cacheWrite"), _tokens(messages, "output")
-
-
-def _message(line: str) -> dict[str, Any] | None:
-    try:
-        event = json.loads(line)
-    except ValueError:
-        return None
-    message = (
-        event.get("message")
-        if isinstance(event, dict) and event.get("type") == "message_end"
-        else None
-    )
-    return message if isinstance(message, dict) and message.get("role") == "assistant" else None
+    def parse_output(self, out: str) -> tuple[str, int, int]:
+        """Parse the output: one JSON event per line. Some events contain the model's messages."""
+        ended = [event for event in events(out) if event.get("type") == "message_end"]
+        found = [table_of(event, "message") for event in ended]
+        messages = [message for message in found if message.get("role") == "assistant"]
+        if not messages:
+            raise ModelError(f"pi sent an answer of an unknown shape: {out[:100]}", again=True)
+        last = messages[-1]
+        if last.get("stopReason") == "error":
+            raise ModelError(f"pi: {str(last.get('errorMessage'))[:200]}", again=True)
+        blocks = tables_of(last.get("content"))
+        text = "\n".join(
+            str(block.get("text") or "") for block in blocks if block.get("type") == "text"
+        )
+        return (
+            text,
+            _tokens(messages, "input", "cacheRead", "cacheWrite"),
+            _tokens(messages, "output"),
+        )
 
 
 def _tokens(messages: list[dict[str, Any]], *names: str) -> int:
     used = [message["usage"] for message in messages if isinstance(message.get("usage"), dict)]
     return sum(usage[name] for usage in used for name in names if isinstance(usage.get(name), int))
-
-
-def complained(out: str) -> None:
-    """Do nothing: the reason is on standard error."""

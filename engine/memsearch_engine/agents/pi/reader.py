@@ -92,6 +92,7 @@ class Reader(FileReader):
     """Reads the sessions of pi."""
 
     agent = AGENT.name
+    compaction_mark = b'"type":"compaction"'
     own_names = _FILE
     patterns = ("sessions/*/*_{}.jsonl", "*_{}.jsonl")
     parts = ""
@@ -118,6 +119,11 @@ class Reader(FileReader):
         """Whether the agent wrote a JSON line."""
         is_known = line.get("version", 1) in _VERSIONS
         return line.get("type") == "session" and is_known and "cwd" in line
+
+    def compaction_summary(self, line: dict[str, Any]) -> str | None:
+        """Return the summary of a context compaction in a line, or None."""
+        text = line.get("summary") if line.get("type") == "compaction" else None
+        return text if isinstance(text, str) else None
 
     def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
         """Open a session."""

@@ -6,10 +6,9 @@ files go into a folder that is deleted, except one line in its record of tokens.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-from memsearch_engine.core.llm.cli import CliCall
+from memsearch_engine.core.llm.cli import AgentCli, CliCall, last_message
 from memsearch_engine.core.llm.reply import ModelError
 from memsearch_engine.core.own_prompts import marked
 
@@ -49,55 +48,43 @@ _TOOLS = (
 )
 
 
-def call(
-    private: Path, program: str, model: str, system: str, text: str, *, edits: bool
-) -> CliCall:
-    """Return how to ask Qwen; see ``AgentCli.call``."""
-    if edits:
-        raise ModelError("qwen can't be kept to one folder", again=False)
-    argv = [
-        "--safe-mode",
-        "--chat-recording=false",
-        "--approval-mode",
-        "plan",
-        "--exclude-tools",
-        ",".join(_TOOLS),
-        "--system-prompt",
-        system,
-        *(("--model", model) if model else ()),
-        "--output-format",
-        "json",
-    ]
-    return CliCall(
-        argv,
-        marked(text),
-        {"QWEN_RUNTIME_DIR": str(private), "QWEN_DISABLE_AUTO_TITLE": "1"},
-        ("QWEN_CODE_SESSION_ID",),
-    )
+class Cli(AgentCli):
+    """The command line of Qwen Code."""
 
+    def call(
+        self, private: Path, program: str, model: str, system: str, text: str, *, edits: bool
+    ) -> CliCall:
+        """Return how to ask Qwen; see ``AgentCli.call``."""
+        argv = [
+            "--safe-mode",
+            "--chat-recording=false",
+            "--approval-mode",
+            "plan",
+            "--exclude-tools",
+            ",".join(_TOOLS),
+            "--system-prompt",
+            system,
+            *(("--model", model) if model else ()),
+            "--output-format",
+            "json",
+        ]
+        return CliCall(
+            argv,
+            marked(text),
+            {"QWEN_RUNTIME_DIR": str(private), "QWEN_DISABLE_AUTO_TITLE": "1"},
+            ("QWEN_CODE_SESSION_ID",),
+        )
 
-def parse_output(out: str) -> tuple[str, int, int]:
-    """Parse the output: a list of messages with the result as its last element."""
-    try:
-        value = json.loads(out)
-    except ValueError as error:
-        raise ModelError(
-            f"qwen sent an answer of an unknown shape: {out[:100]}", again=True
-        ) from error
-    result = value[-1] if isinstance(value, list) and value else value
-    if not isinstance(result, dict):
-        return "", 0, 0
-    if result.get("is_error"):
-        failed = result.get("error")
-        why = failed.get("message") if isinstance(failed, dict) else result.get("result")
-        raise ModelError(f"qwen: {str(why)[:200]}", again=True, billed=True)
-    usage = result["usage"] if isinstance(result.get("usage"), dict) else {}
-    return (
-        str(result.get("result") or ""),
-        int(usage.get("input_tokens") or 0),
-        int(usage.get("output_tokens") or 0),
-    )
-
-
-def complained(out: str) -> None:
-    """Do nothing: the reason is on standard error."""
+    def parse_output(self, out: str) -> tuple[str, int, int]:
+        """Parse the output: a list of messages with the result as its last element."""
+        result = last_message("qwen", out)
+        if result.get("is_error"):
+            failed = result.get("error")
+            why = failed.get("message") if isinstance(failed, dict) else result.get("result")
+            raise ModelError(f"qwen: {str(why)[:200]}", again=True, billed=True)
+        usage = result["usage"] if isinstance(result.get("usage"), dict) else {}
+        return (
+            str(result.get("result") or ""),
+            int(usage.get("input_tokens") or 0),
+            int(usage.get("output_tokens") or 0),
+        )

@@ -35,6 +35,8 @@ from memsearch_engine.agents.transcripts.model import (
     attached,
     count_unknown_tag,
     input_text,
+    table_of,
+    tables_of,
     text_of,
 )
 from memsearch_engine.agents.transcripts.readers import FileReader
@@ -98,6 +100,7 @@ class Reader(FileReader):
     """Reads the sessions of Qwen Code."""
 
     agent = AGENT.name
+    compaction_mark = b'"subtype":"chat_compression"'
     patterns = ("*/chats/{}.jsonl", "*/chats/archive/{}.jsonl")
 
     def wrote(self, line: dict[str, Any]) -> bool:
@@ -106,6 +109,14 @@ class Reader(FileReader):
         return "parentUuid" in line and (
             "systemPayload" in line or (isinstance(message, dict) and "parts" in message)
         )
+
+    def compaction_summary(self, line: dict[str, Any]) -> str | None:
+        """Return the summary of a context compaction in a line, or None."""
+        history = table_of(line.get("systemPayload")).get("compressedHistory")
+        if line.get("subtype") != "chat_compression" or not isinstance(history, list):
+            return None
+        parts = (part for one in tables_of(history) for part in tables_of(one.get("parts")))
+        return "\n".join(text for part in parts if isinstance(text := part.get("text"), str))
 
     def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
         """Open a session."""

@@ -6,6 +6,7 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -413,6 +414,14 @@ def value_of(given: object) -> Any:
         return document(given.encode("utf-8", "replace") if isinstance(given, str) else given)
     except (ValueError, RecursionError):
         return None
+
+
+def json_file(path: Path) -> dict[str, Any]:
+    """Return the JSON object in a file; ``{}`` if there is none or it cannot be read."""
+    try:
+        return table_of(document(path.read_bytes()))
+    except (OSError, ValueError, RecursionError):
+        return {}
 
 
 def blocks_text(content: object, kinds: tuple[str, ...] = ("text",)) -> str:

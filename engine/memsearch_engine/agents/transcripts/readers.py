@@ -40,12 +40,15 @@ class Reader(ABC):
         kind: the word for its paths in anchors: transcript, rollout or db.
         own_names: matches names of files that only this agent writes.
         ends: endings of names that this agent's files share with other agents' files.
+        compaction_mark: bytes that every JSON line with the summary of a context compaction
+            contains, after blanks are removed; empty if there is no such line.
     """
 
     agent: ClassVar[str]
     kind: ClassVar[str] = "transcript"
     own_names: ClassVar[re.Pattern[str]] = re.compile("(?!)")
     ends: ClassVar[tuple[str, ...]] = ()
+    compaction_mark: ClassVar[bytes] = b""
 
     @abstractmethod
     def sessions(self, folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
@@ -97,6 +100,14 @@ class Reader(ABC):
         It may be any line, because the first may be lost.
         """
         return False
+
+    def compaction_summary(self, line: dict[str, Any]) -> str | None:
+        """Return the summary of a context compaction in a JSON line, or None."""
+        return None
+
+    def retention_days(self, sessions: Path) -> int:
+        """Return after how many days the agent deletes sessions in that folder; 0 for never."""
+        return 0
 
 
 class FileReader(Reader):

@@ -9,15 +9,17 @@ together with everything that it started.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -45,12 +47,19 @@ class CliCall(msgspec.Struct):
     without: tuple[str, ...] = ()
 
 
-class AgentCli(Protocol):
-    """The ``cli`` module of an agent's package.
+class AgentCli(ABC):
+    """An agent's command line as a plain model.
 
-    Its command line program must answer one question without a trace and without tools.
+    The ``cli`` module of an agent's package has a subclass ``Cli``. The program must answer one
+    question without a trace and without tools.
+
+    Attributes:
+        edits_files: the program can be limited to the files of one folder.
     """
 
+    edits_files: ClassVar[bool] = False
+
+    @abstractmethod
     def call(
         self, private: Path, program: str, model: str, system: str, text: str, *, edits: bool
     ) -> CliCall:
@@ -62,6 +71,7 @@ class AgentCli(Protocol):
             edits: the program may change files in its working folder, and nothing else.
         """
 
+    @abstractmethod
     def parse_output(self, out: str) -> tuple[str, int, int]:
         """Return (text, input tokens, output tokens) from the program's output.
 
@@ -70,7 +80,35 @@ class AgentCli(Protocol):
         """
 
     def complained(self, out: str) -> None:
-        """Raise ModelError if the output of a failed program gives a reason."""
+        """Raise ModelError if the output of a failed program gives a reason.
+
+        Most programs print it on standard error.
+        """
+        return
+
+
+def events(out: str) -> Iterator[dict[str, Any]]:
+    """Yield the JSON objects in a program's output, one per line."""
+    for line in out.splitlines():
+        with contextlib.suppress(ValueError):
+            if isinstance(event := json.loads(line), dict):
+                yield event
+
+
+def last_message(agent: str, out: str) -> dict[str, Any]:
+    """Return the object in a program's output, or the last one of a list.
+
+    Raises:
+        ModelError: the output is not JSON.
+    """
+    try:
+        value = json.loads(out)
+    except ValueError as error:
+        raise ModelError(
+            f"{agent} sent an answer of an unknown shape: {out[:100]}", again=True
+        ) from error
+    result = value[-1] if isinstance(value, list) and value else value
+    return result if isinstance(result, dict) else {}
 
 
 def can_ask(agent: str) -> bool:
@@ -127,14 +165,17 @@ def _run(
     *,
     edits: bool,
 ) -> Reply:
-    asks = cast("AgentCli | None", agent_registry.part(agent, "cli"))
-    if asks is None:
+    part = agent_registry.part(agent, "cli")
+    if part is None:
         raise ModelError(
             f"{agent or 'this agent'} has no command line that answers without a trace", again=False
         )
     program = shutil.which(agent_registry.agent(agent).program)
     if not program:
         raise ModelError(f"the command line of {agent} is not on the PATH", again=False)
+    asks: AgentCli = part.Cli()
+    if edits and not asks.edits_files:
+        raise ModelError(f"{agent} can't be kept to one folder", again=False)
     program = os.path.abspath(program)
     # imported here: otherwise every command that writes a note would pay for TLS
     from memsearch_engine.core import (
