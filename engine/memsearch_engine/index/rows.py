@@ -120,14 +120,16 @@ class Row(msgspec.Struct):
     @classmethod
     def of(cls, row: tuple[Any, ...]) -> Row:
         """Make a ``Row`` from the values of ``ROW_COLUMNS``."""
-        values = dict(zip(cls.__struct_fields__, row))
         return cls(
-            **{
-                **values,
-                "anchors": _decode_anchors(values["anchors"]),
-                "marks": decode_marks(values["marks"]),
-            }
+            *row[:_ANCHORS],
+            _decode_anchors(row[_ANCHORS]),
+            decode_marks(row[_ANCHORS + 1]),
+            *row[_ANCHORS + 2 :],
         )
+
+
+#: The place of the anchors in ``ROW_COLUMNS``; the marks follow.
+_ANCHORS = Row.__struct_fields__.index("anchors")
 
 
 class Title(msgspec.Struct, frozen=True):

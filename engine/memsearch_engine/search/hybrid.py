@@ -80,7 +80,8 @@ def _as_answer(
         hits,
         "; ".join(filter(None, remarks)),
         found.corrected,
-        absent(sources.catalog, request, found.corrected),
+        # nobody reads the missing words of a prompt
+        [] if request.is_prompt else absent(sources.catalog, request, found.corrected),
         as_of=request.as_of,
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Set
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -151,11 +152,12 @@ def retrieve(sources: Sources, request: SearchRequest, state: IndexCompleteness)
         sources: ``vectors`` must be open.
     """
     count = max(_OVERFETCH, request.limit * 4) * (10 if request.filters_after_fetch else 1)
-    terms, corrected = correct(sources.catalog, analyze.query_terms(request.text), request)
-    models = list(_models(sources, request, state)) if request.mode != "bm25" else []
-    for model in models:
-        model.found = _nearest(model, sources.projects, request, count)
-    words = _by_words(sources, request, state, terms, count) if request.mode != "dense" else {}
+    # model and SQLite compute without the interpreter lock: both lists are made at the same time
+    with ThreadPoolExecutor(1, "meaning") as beside:
+        by_meaning = beside.submit(_by_meaning, sources, request, state, count)
+        terms, corrected = correct(sources.catalog, analyze.query_terms(request.text), request)
+        words = _by_words(sources, request, state, terms, count) if request.mode != "dense" else {}
+        models = by_meaning.result()
     listed = {key for model in models for key in model.found}
     rows = _rows(sources, listed | words.keys())
     if request.checks_note_text:
@@ -181,6 +183,16 @@ def retrieve(sources: Sources, request: SearchRequest, state: IndexCompleteness)
         foreign=foreign,
         left_out=left_out,
     )
+
+
+def _by_meaning(
+    sources: Sources, request: SearchRequest, state: IndexCompleteness, count: int
+) -> list[ModelResult]:
+    """The result of each model, with the chunks nearest to the query; none for mode ``bm25``."""
+    models = list(_models(sources, request, state)) if request.mode != "bm25" else []
+    for model in models:
+        model.found = _nearest(model, sources.projects, request, count)
+    return models
 
 
 def _compares_all(request: SearchRequest) -> bool:

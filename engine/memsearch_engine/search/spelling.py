@@ -89,13 +89,15 @@ def _near(words: dict[int, list[str]], vocabulary: _Vocabulary, term: str) -> li
     from rapidfuzz.process import extract
 
     edits = _MAX_EDITS.get(len(term), 2)
-    alike = [
-        word
-        for size in range(len(term) - edits, len(term) + edits + 1)
-        for word in words.get(size, ())
-    ]
     limit = _NEAR if vocabulary.visible_only else _REPLACEMENTS
-    near = extract(term, alike, scorer=OSA.distance, score_cutoff=edits, limit=limit)
+    found = [
+        near
+        for size in range(len(term) - edits, len(term) + edits + 1)
+        for near in extract(
+            term, words.get(size, ()), scorer=OSA.distance, score_cutoff=edits, limit=limit
+        )
+    ]
+    near = sorted(found, key=lambda one: one[1])[:limit]
     if vocabulary.visible_only:
         near = [found for found in near if found[0] != term and vocabulary.has(found[0])]
     near = near[:_REPLACEMENTS]
