@@ -120,12 +120,10 @@ class Row(msgspec.Struct):
     @classmethod
     def of(cls, row: tuple[Any, ...]) -> Row:
         """Make a ``Row`` from the values of ``ROW_COLUMNS``."""
-        return cls(
-            *row[:_ANCHORS],
-            _decode_anchors(row[_ANCHORS]),
-            decode_marks(row[_ANCHORS + 1]),
-            *row[_ANCHORS + 2 :],
-        )
+        values = list(row)
+        values[_ANCHORS] = _decode_anchors(values[_ANCHORS])
+        values[_ANCHORS + 1] = decode_marks(values[_ANCHORS + 1])
+        return cls(*values)
 
 
 #: The place of the anchors in ``ROW_COLUMNS``; the marks follow.
