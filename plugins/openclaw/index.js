@@ -35,6 +35,14 @@ export default {
         return ""
       }
     }
+    // a gateway has no screen: a problem with the settings goes to its log
+    const started = (done) => {
+      try {
+        const line = JSON.parse(done.stdout)?.systemMessage
+        if (line) api.logger?.warn?.(line)
+      } catch {}
+      return said(done)
+    }
     const ours = (ctx) => ctx?.sessionId && ctx.workspaceDir && ctx.trigger !== "heartbeat"
 
     api.on("agent_end", async (_event, ctx) => {
@@ -50,7 +58,7 @@ export default {
     const sessions = new Map() // by the name that a compaction knows them by, which says nothing else of them
     api.on("after_compaction", async (_event, named) => {
       const ctx = ours(named) ? named : sessions.get(named?.sessionKey)
-      if (ctx) told.set(keyOf(ctx), hook("SessionStart", ctx, { source: "compact" }).then(said))
+      if (ctx) told.set(keyOf(ctx), hook("SessionStart", ctx, { source: "compact" }).then(started))
     })
     api.on("before_prompt_build", async (event, ctx) => {
       if (!ours(ctx)) return
@@ -58,7 +66,7 @@ export default {
       if (ctx.sessionKey) sessions.set(ctx.sessionKey, { agentId: ctx.agentId, sessionId: ctx.sessionId, workspaceDir: ctx.workspaceDir })
       if (sessions.size > MOST_SESSIONS) sessions.delete(sessions.keys().next().value)
       if (!told.has(key)) {
-        told.set(key, hook("SessionStart", ctx, cleared.delete(key) ? { source: "clear" } : {}).then(said))
+        told.set(key, hook("SessionStart", ctx, cleared.delete(key) ? { source: "clear" } : {}).then(started))
         if (told.size > MOST_SESSIONS) told.delete(told.keys().next().value)
       }
       const prompt = typeof event?.prompt === "string" ? event.prompt : ""

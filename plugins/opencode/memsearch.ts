@@ -66,7 +66,7 @@ export const Memsearch = async ({ directory, client }: { directory: string; clie
     try {
       const { systemMessage, hookSpecificOutput } = JSON.parse(reply.out)
       const text = hookSpecificOutput?.additionalContext ?? ""
-      if (text && systemMessage) client.tui?.showToast({ body: { message: systemMessage, variant: "info" } }).catch(() => {})
+      if (systemMessage) client.tui?.showToast({ body: { message: systemMessage, variant: "info" } }).catch(() => {})
       return text
     } catch {
       return ""

@@ -71,7 +71,7 @@ export default function (pi: any) {
     const session_id = ctx.sessionManager.getSessionId()
     const told = await run(event, ctx.cwd, { session_id, transcript_path, cwd: ctx.cwd, hook_event_name: event, ...more }, detached)
     const text = told.hookSpecificOutput?.additionalContext ?? ""
-    if (text && told.systemMessage && ctx.hasUI) ctx.ui.notify(told.systemMessage, "info")
+    if (told.systemMessage && ctx.hasUI) ctx.ui.notify(told.systemMessage, "info")
     return text
   }
 

@@ -258,6 +258,30 @@ def test_its_user_sees_a_line_about_the_injection(lab: Lab, client: str):
         screen.close(force=True)
 
 
+@pytest.mark.parametrize("client", SCREENS)
+def test_its_user_sees_a_line_about_settings_that_can_t_be_read(lab: Lab, client: str):
+    """Nothing is injected then, and the line is shown all the same."""
+    lab.have(client)
+    lab.ok("plugins", "install", CLIENTS[client][0])
+    lab.home.ensure().config.write_text("[recall\n")
+    screen = pexpect.spawn(
+        str(lab.bin / client),
+        cwd=str(lab.project),
+        env={**lab.env, "TERM": "xterm-256color"},
+        dimensions=(40, 160),
+        encoding="utf-8",
+        timeout=90,
+    )
+    try:
+        screen.expect(SCREENS[client])
+        screen.send("Where is the limit set")
+        screen.expect("limit set")
+        screen.send("\r")
+        screen.expect(r"nothing is captured")
+    finally:
+        screen.close(force=True)
+
+
 @pytest.mark.parametrize(
     "client", ["claude", "codex", "opencode", "qwen", "gemini", "pi", "copilot"]
 )

@@ -208,6 +208,29 @@ def test_settings_that_can_t_be_read_are_said_in_one_line(box: Box, noted: Memor
     assert "systemMessage" not in at_start(box)
 
 
+@pytest.mark.parametrize("written", ['[embedding]\nbatch_size = "many"\n', "[search]\n[search]\n"])
+def test_settings_with_a_wrong_value_are_said_in_one_line(
+    box: Box, noted: Memory, written: str
+) -> None:
+    box.home.config.write_text(written)
+    output = at_start(box)
+    assert f"{box.home.config}" in output["systemMessage"] and "\n" not in output["systemMessage"]
+
+
+def test_settings_in_a_pipe_are_no_file_and_block_nothing(box: Box, noted: Memory) -> None:
+    os.mkfifo(box.home.config)
+    assert f"{box.home.config} can't be read" in at_start(box)["systemMessage"]
+    assert "can't be read" in box.run("status").err
+
+
+def test_a_missing_key_is_said_before_the_context_is_prepared(
+    box: Box, noted: Memory, monkeypatch
+) -> None:
+    monkeypatch.delenv("VOYAGE_API_KEY", raising=False)
+    box.home.config.write_text('[embedding]\nprovider = "voyage"\n')
+    assert "VOYAGE_API_KEY is not set" in at_start(box)["systemMessage"]
+
+
 def test_a_missing_key_is_said_in_one_line_and_the_notes_are_injected(
     box: Box, noted: Memory, monkeypatch
 ) -> None:

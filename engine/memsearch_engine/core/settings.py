@@ -55,11 +55,9 @@ def load(
         if path is None:
             continue
         try:
-            text = (
-                path.read_bytes()
-                if allowed is None
-                else safe_files.read(path, safe_files.MAX_SETTINGS)
-            ).decode("utf-8")
+            # The owner's file may be a link to anywhere, a project's may not leave the project.
+            file = os.path.realpath(path) if allowed is None else path
+            text = safe_files.read(file, safe_files.MAX_SETTINGS).decode("utf-8")
         except FileNotFoundError:
             continue
         except (OSError, UnicodeDecodeError) as error:

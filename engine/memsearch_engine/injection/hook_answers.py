@@ -360,15 +360,12 @@ def _problem(home: str, ready: dict[str, Any]) -> str:
     if freshness.stamp(config) == (wire.table(ready.get("stamps")) or {}).get(config, []):
         problem = ready.get("problem")
     else:
-        import tomllib  # 5 ms
-
         problem = ""
-        try:
-            with open(config, "rb") as file:
-                tomllib.load(file)
-        except (OSError, ValueError) as error:
-            why = error.strerror if isinstance(error, OSError) else str(error)
-            problem = f"{config} can't be read, so nothing is captured or injected: {why}"
+        if os.path.lexists(config):
+            # imported here: it is slow, and the file rarely changes
+            from memsearch_engine.injection.settings_problem import settings_problem
+
+            problem = settings_problem(home)
     return " ".join(problem.split())[:300] if isinstance(problem, str) else ""
 
 
