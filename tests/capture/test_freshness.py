@@ -217,6 +217,21 @@ def test_settings_with_a_wrong_value_are_said_in_one_line(
     assert f"{box.home.config}" in output["systemMessage"] and "\n" not in output["systemMessage"]
 
 
+@pytest.mark.parametrize("agent", ["gemini", "copilot", "pi"])
+def test_an_agent_without_an_event_at_the_start_says_it_at_the_first_prompt(
+    box: Box, noted: Memory, agent: str
+) -> None:
+    def prompted(session: str) -> str:
+        payload = {"session_id": session, "cwd": str(box.project), "prompt": "Where is the limit?"}
+        answer = box.run("hook", agent, "BeforeAgent", stdin=json.dumps(payload)).json
+        return str(answer.get("systemMessage", ""))
+
+    assert not prompted("before")
+    box.home.config.write_text("[recall\n")
+    assert str(box.home.config) in prompted("one") and not prompted("one")
+    assert str(box.home.config) in prompted("two")
+
+
 def test_settings_in_a_pipe_are_no_file_and_block_nothing(box: Box, noted: Memory) -> None:
     os.mkfifo(box.home.config)
     assert f"{box.home.config} can't be read" in at_start(box)["systemMessage"]

@@ -153,7 +153,26 @@ class HookAnswers:
         output = self._at_prompt(ready) if self._prompt() else {}
         if text := (output.get("hookSpecificOutput") or {}).get("additionalContext"):
             texts.append(text)
+        if self._is_first_prompt() and (problem := _problem(self._home, ready)):
+            output["systemMessage"] = f"[memsearch] {problem}"
         return {**output, **_injected("BeforeAgent", "\n\n".join(texts))} if texts else output
+
+    def _is_first_prompt(self) -> bool:
+        """Whether this is a session's first prompt. The newest session is recorded in the home."""
+        session = str(self._payload.get("session_id") or "")[:_MAX]
+        path = os.path.join(self._home, "run", "prompted")
+        try:
+            with open(path, encoding="utf-8") as file:
+                if file.read(_MAX) == session:
+                    return False
+        except (OSError, ValueError):  # no session was recorded
+            pass
+        try:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(session)
+        except OSError:  # a sandbox that only reads
+            pass
+        return True
 
     def _at_prompt(self, ready: dict[str, Any]) -> dict[str, Any]:
         """Return the notes that the service finds in time, and a line for the person."""

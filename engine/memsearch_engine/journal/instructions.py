@@ -48,6 +48,41 @@ _INSTRUCTS = re.compile(
         (?:must|should|shall|have\s+to|need\s+to|may|can|are\s+(?:allowed|required))\b
     """
 )
+#: The same in other languages: a word for when or how often, or for a duty, before or after a verb
+#: that orders an action.
+_WHEN = (
+    r"antes\s+de|después\s+de|depois\s+de|cada|siempre|nunca|debes|tienes\s+que|"
+    r"sempre|prima\s+di|dopo|ogni|devi|mai|toda\s+vez|deve|"
+    r"avant|après|chaque|toujours|jamais|tu\s+dois|vous\s+devez|"
+    r"vor\s+jede[mrsn]|nach\s+jede[mrsn]|immer|niemals|stets|zuerst|bei\s+jede[mr]|musst|müssen|"
+    r"voor\s+elke?|na\s+elke?|altijd|nooit|eerst|moet|"
+    r"przed|każd\w+|zawsze|nigdy|najpierw|musisz|"
+    r"перед|после|кажд\w+|всегда|никогда|сначала|обязательно|"
+    r"her|önce|daima|asla|mutlaka|alltid|aldrig|före\s+varje|först"
+)
+_ORDERED = (
+    r"ejecut[ae]n?|ejecutar|corre|instal[ae]r?|descarg[ae]r?|env[ií][ae]r?|borr[ae]r?|elimin[ae]r?|"
+    r"esegui(?:re|te)?|lancia(?:re)?|avvia(?:re)?|installa(?:re)?|scarica(?:re)?|invia(?:re)?|"
+    r"cancella(?:re)?|execut[ae]r?|rode|baix[ae]r?|envi[ae]r?|apagu?[ae]r?|"
+    r"exécute[rz]?|lance[rz]?|installe[rz]?|télécharge[rz]?|envoie|envoye[rz]|supprime[rz]?|"
+    r"führen?|ausführen|starten?|installieren?|lösche?n?|senden?|laden?|rufen?|"
+    r"voer|uitvoeren|installeer|verwijder|stuur|draai|"
+    r"uruchom|wykonaj|zainstaluj|usuń|wyślij|pobierz|"
+    r"запус\w+|выполн\w+|установ\w+|удал\w+|отправ\w+|скач\w+|"
+    r"çalıştır\w*|kur|yükle|sil|gönder\w*|indir|kör|installera|ta\s+bort|skicka"
+)
+_INSTRUCTS_ELSEWHERE = re.compile(
+    rf"""(?ix)
+    \b(?:{_WHEN})\b[^\n]{{0,80}}\b(?:{_ORDERED})\b
+    | \b(?:{_ORDERED})\b[^\n]{{0,80}}\b(?:{_WHEN})\b
+    | (?:每次|之前|之后|总是|必须|务必|永远|先)[^。\n]{{0,40}}(?:运行|执行|安装|删除|发送|下载|上传)
+    | (?:前|後|毎回|必ず|常に|まず)[^。\n]{{0,60}}(?:実行|インストール|削除|送信|ダウンロード)
+    | (?:전에|후에|항상|반드시|먼저|매번)[^\n]{{0,60}}(?:실행|설치|삭제|전송|다운로드)
+    | \b(?:silently|secretly|quietly|covertly|without\s+(?:telling|asking|mentioning))\b
+    | \bwhen(?:ever)?\s+(?:the|an?|your)\s+(?:user|human|owner|developer|person)\s+
+        (?:asks?|says?|requests?|wants?|tells?|mentions?|prompts?)\b
+    """
+)
 #: The owner's own request, as capture writes it, may say whatever he likes.
 _OWNERS_WORDS = re.compile(r"^\s*[-*]\s+User asked: ")
 
@@ -57,8 +92,9 @@ def instructs(text: str) -> bool:
 
     It finds more than ``orders``, because a false alarm costs the owner only one key.
     """
+    lines = [line.strip().lstrip("-*+> ").strip() for line in text.splitlines()]
     return bool(orders(text, his_words=False)) or any(
-        _INSTRUCTS.search(line.strip().lstrip("-*+> ").strip()) for line in text.splitlines()
+        _INSTRUCTS.search(line) or _INSTRUCTS_ELSEWHERE.search(line) for line in lines
     )
 
 
