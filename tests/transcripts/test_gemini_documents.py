@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import sqlite3
 
+import pytest
 from memsearch_engine.agents.gemini.reader import Reader as Gemini
 from memsearch_engine.agents.transcripts.locate import all_sessions
 from memsearch_engine.agents.transcripts.readers import reader_of
-from memsearch_engine.core.home import AgentFolders
+from memsearch_engine.core.home import AgentFolders, Home
 
 gemini = Gemini()
 
@@ -83,3 +86,28 @@ def test_a_damaged_document_is_counted(tmp_path):
         file.write_text(text)
         session = gemini.open_session(gemini.at(file))
         assert session.turns() == [] and session.unknown["(not JSON)"] == 1
+
+
+@pytest.mark.parametrize("named_in", ["projects.json", "trustedFolders.json", "state.db"])
+def test_a_folder_that_only_a_hash_names_is_found_among_the_known_ones(
+    tmp_path, monkeypatch, named_in
+):
+    root = "/home/ana/my proj"
+    chats = tmp_path / "tmp" / hashlib.sha256(root.encode()).hexdigest() / "chats"
+    chats.mkdir(parents=True)
+    home = Home(tmp_path / "memsearch")
+    monkeypatch.setenv("MEMSEARCH_HOME", str(home.root))
+    data = {"sessionId": SESSION, "messages": [message(1, "user", "Where is it?")]}
+    (chats / NAME).write_text(json.dumps(data))
+    (found,) = all_sessions("gemini", AgentFolders({"gemini": [tmp_path / "tmp"]}))
+    assert [turn.cwd for turn in gemini.open_session(found).turns()] == [""]
+    if named_in == "state.db":
+        home.ensure()
+        with sqlite3.connect(home.state_db) as db:
+            db.execute("CREATE TABLE project_paths (root TEXT)")
+            db.execute("INSERT INTO project_paths VALUES (?)", (root,))
+    else:
+        table = {"/home/ana/other": "other", root: "my-proj"}
+        text = json.dumps({"projects": table} if named_in == "projects.json" else table)
+        (tmp_path / named_in).write_text(text)
+    assert [turn.cwd for turn in gemini.open_session(found).turns()] == [root]

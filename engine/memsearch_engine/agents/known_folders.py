@@ -10,16 +10,18 @@ from memsearch_engine.core.home import Home
 from memsearch_engine.core.migrations import Database
 
 
+def project_roots(home: Home) -> list[str]:
+    """Return the folders of all known projects; none if the database cannot be read."""
+    return [root for (root,) in _looked_up(home, "SELECT root FROM project_paths ORDER BY root")]
+
+
 def known_folders(home: Home, *roots: str) -> dict[str, list[str]]:
     """Return the agents' folders that hooks reported, newest first.
 
     Agents that store sessions in projects get the known projects and *roots*; only *roots* if the
     database cannot be read.
     """
-    projects = [
-        *roots,
-        *(root for (root,) in _looked_up(home, "SELECT root FROM project_paths ORDER BY root")),
-    ]
+    projects = [*roots, *project_roots(home)]
     found = {agent.name: list(projects) for agent in agent_registry.everyone() if agent.in_projects}
     for agent, folder in _looked_up(
         home, "SELECT agent, folder FROM agent_folders ORDER BY seen DESC"

@@ -42,6 +42,7 @@ _PREPARE_S = 0.4  # that a start waits for a context that is made anew
 _LINE_HEAD, _LINE_NEAR = 8192, 64
 _LOOK_S = 0.5
 _LOOKED_THROUGH = 64 * 1024 * 1024  # bytes of a transcript, from its end
+_MAX_CONFIG = 1 << 20  # bytes
 _MAX = 4096  # characters of an id or a path
 _MAX_PROMPT = 20_000  # characters of a prompt, and of an error
 _MAX_INPUT = 200_000  # characters of a tool's input
@@ -71,6 +72,7 @@ class HookAnswers:
         self._session_began = session_began
         self._known = agent_registry.agent(agent)
         self._place: dict[str, str] = {}
+        self._paused = ""  # why the service prepares no context
 
     def answer(self, event: str) -> dict[str, Any]:
         """The answer to an event, in the form that the agent reads; {} for nothing."""
@@ -102,7 +104,7 @@ class HookAnswers:
         ready = {} if self._has_context(self._payload) else self._current()
         texts = self._start_texts(self._payload, ready)
         output = _injected("SessionStart", "\n\n".join(texts)) if texts else {}
-        if problem := _problem(self._home, ready):
+        if problem := self._problem(ready):
             output["systemMessage"] = f"[memsearch] {problem}"
         return output
 
@@ -153,7 +155,7 @@ class HookAnswers:
         output = self._at_prompt(ready) if self._prompt() else {}
         if text := (output.get("hookSpecificOutput") or {}).get("additionalContext"):
             texts.append(text)
-        if self._is_first_prompt() and (problem := _problem(self._home, ready)):
+        if self._is_first_prompt() and (problem := self._problem(self._current())):
             output["systemMessage"] = f"[memsearch] {problem}"
         return {**output, **_injected("BeforeAgent", "\n\n".join(texts))} if texts else output
 
@@ -279,9 +281,26 @@ class HookAnswers:
         ready = self._ready()
         if not ready or freshness.is_fresh(ready):
             return ready
-        self._ask("prepare", {}, _PREPARE_S)
+        reason = (self._ask("prepare", {}, _PREPARE_S) or {}).get("reason")
+        self._paused = reason if isinstance(reason, str) and reason != "prepared" else ""
         made = self._ready()
         return made if freshness.is_fresh(made) else {**made, "texts": {}}
+
+    def _problem(self, ready: dict[str, Any]) -> str:
+        """Return in one line what is wrong with the settings; ``""`` for nothing.
+
+        The file is read only if it has changed since the context was prepared.
+        """
+        from memsearch_engine.core import freshness
+
+        config = os.path.join(self._home, "config.toml")
+        if freshness.stamp(config) == (wire.table(ready.get("stamps")) or {}).get(config, []):
+            problem = ready.get("problem")
+        elif why := _unreadable(config):
+            problem = f"{config} can't be read, so nothing is captured or injected: {why}"
+        else:
+            problem = self._paused and f"nothing is captured or injected: {self._paused}"
+        return " ".join(problem.split())[:300] if isinstance(problem, str) else ""
 
     def _has_context(self, payload: dict[str, Any]) -> bool:
         """Whether a continued session still has the context that was injected at its start.
@@ -368,24 +387,22 @@ def _mapped(path: object) -> mmap.mmap:
         return mmap.mmap(fd, 0, access=mmap.ACCESS_READ)
 
 
-def _problem(home: str, ready: dict[str, Any]) -> str:
-    """Return in one line why the settings are not in effect; ``""`` if they are.
+def _unreadable(config: str) -> str:
+    """Return why the settings file can't be parsed; ``""`` if it can be, or if there is none."""
+    import stat
+    import tomllib  # 5 ms
 
-    The settings are read only if they have changed since the context was prepared.
-    """
-    from memsearch_engine.core import freshness
-
-    config = os.path.join(home, "config.toml")
-    if freshness.stamp(config) == (wire.table(ready.get("stamps")) or {}).get(config, []):
-        problem = ready.get("problem")
-    else:
-        problem = ""
-        if os.path.lexists(config):
-            # imported here: it is slow, and the file rarely changes
-            from memsearch_engine.injection.settings_problem import settings_problem
-
-            problem = settings_problem(home)
-    return " ".join(problem.split())[:300] if isinstance(problem, str) else ""
+    if not os.path.lexists(config):
+        return ""
+    try:
+        # a pipe would block
+        with open(os.open(config, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return "not a regular file"
+            tomllib.loads(file.read(_MAX_CONFIG).decode("utf-8"))
+    except (OSError, ValueError) as error:
+        return (error.strerror if isinstance(error, OSError) else "") or str(error)
+    return ""
 
 
 def without_lines(text: str, lines: object) -> str:

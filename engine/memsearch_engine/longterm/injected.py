@@ -18,11 +18,10 @@ from memsearch_engine.core.llm.tokens import estimate
 from memsearch_engine.core.project_location import has_notes
 from memsearch_engine.core.project_registry import Registry
 from memsearch_engine.core.projects import Project
-from memsearch_engine.core.settings import Settings
+from memsearch_engine.core.settings import Settings, secret
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.injection.hook_answers import text_for
 from memsearch_engine.injection.session_start import Context, build, prebuild
-from memsearch_engine.injection.settings_problem import missing_key
 from memsearch_engine.injection.usage import without_citations
 from memsearch_engine.longterm import pages, workspace
 from memsearch_engine.longterm.facts import facts as remembered
@@ -175,8 +174,33 @@ def prepare(home: Home, settings: Settings, memory: str, project: str) -> bool:
         act_ms=recall.wait_ms if recall.action else 0,
         outdated=outdated(home, project) if recall.inject else {},
         sources=seen,
-        problem=missing_key(settings),
+        problem=_missing_key(settings),
     )
+
+
+def _missing_key(settings: Settings) -> str:
+    """Return one line that names a missing API key of the settings; ``""`` if none is missing.
+
+    Local models need no key.
+    """
+    if settings.embedding.provider not in ("onnx", "local"):
+        # imported here: most homes never need it
+        from memsearch_engine.index.embed_http import key_of
+
+        try:
+            key_of(settings.embedding)
+        except MemsearchError as error:
+            return str(error)
+    asked = {
+        settings.capture.summarize.provider,
+        settings.longterm.extract.provider,
+        settings.longterm.consolidate.provider,
+    }
+    for name in sorted(asked & settings.llm.providers.keys()):
+        key = settings.llm.providers[name].api_key
+        if key.startswith("env:") and not secret(key):
+            return f"`llm.providers.{name}.api_key`: {key[4:]} is not set"
+    return ""
 
 
 def outdated(home: Home, project: str) -> Mapping[tuple[str, str], str]:

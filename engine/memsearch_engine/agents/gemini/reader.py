@@ -12,12 +12,13 @@ files. A message that is repeated under its id then contains its tools.
 ``$set.messages`` replaces the whole list at a start, a resumption, a cancellation, an error, a
 rewind and a compression. ``$rewindTo`` cuts the list before a message: the turns from there on are
 replaced by the next one. Earlier messages in the file were sent all the same. So lines are read in
-their order, and a list only shows that a turn was refused. The
-file names no folder; ``.project_root`` beside ``chats`` does. A resumption in another minute leaves
-an empty file under the same session. Sub-agents have files of their own in a folder with their
-parent's id, and are not sessions. Until spring 2026 a session was one JSON document
-(``session-*.json``) with the same messages. When such a session is resumed, the client copies it
-into JSON lines beside it.
+their order, and a list only shows that a turn was refused.
+
+The file names no folder; ``.project_root`` beside ``chats`` does. In 2025 only a hash of the
+folder's path did. A resumption in another minute leaves an empty file under the same session.
+Sub-agents have files of their own in a folder with their parent's id, and are not sessions. Until
+spring 2026 a session was one JSON document (``session-*.json``) with the same messages. When such a
+session is resumed, the client copies it into JSON lines beside it.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
+from hashlib import sha256
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -34,6 +36,7 @@ from typing import Any
 import msgspec
 
 from memsearch_engine.agents.gemini import AGENT
+from memsearch_engine.agents.known_folders import project_roots
 from memsearch_engine.agents.transcripts.jsonl import Offsets, Scanner, WithSubAgents
 from memsearch_engine.agents.transcripts.model import (
     Conversation,
@@ -53,6 +56,7 @@ from memsearch_engine.agents.transcripts.model import (
 from memsearch_engine.agents.transcripts.readers import FileReader
 from memsearch_engine.agents.transcripts.records import NOT_JSON, decoded, first_record
 from memsearch_engine.core import safe_files
+from memsearch_engine.core.home import Home
 
 _RETENTION_DAYS = 30  # default of its settings
 _NEVER = 10_000
@@ -82,6 +86,8 @@ _SUBAGENT = "subagent"
 #: The tool that loads a skill. If the person typed the skill's name, the call is in the previous
 #: message, and its turn is complete.
 _SKILL = "activate_skill"
+#: The name of a project's folder in 2025.
+_HASH = re.compile(r"[0-9a-f]{64}")
 _MAX_ROOT, _MAX_DOCUMENT = 8192, 256 << 20
 _DOCUMENT = re.compile(r"session-\d{4}-\d\d-\d\dT\d\d-\d\d-[^/]+\.json")
 #: The beginning of the part of a prompt with the files that it names.
@@ -375,7 +381,25 @@ class GeminiConversation(WithSubAgents):
             with contextlib.suppress(OSError, UnicodeDecodeError):
                 named = safe_files.read(folder / ".project_root", _MAX_ROOT).decode("utf-8").strip()
                 return named if os.path.isabs(named) and named.isprintable() else ""
+        return _folder_of_hash(chats.parent)
+
+
+def _folder_of_hash(folder: Path) -> str:
+    """Return the project's folder whose path has the hash that names *folder*.
+
+    Versions of 2025 name a folder only so. The known paths are hashed: those of the client's own
+    lists and those of known projects.
+    """
+    if not _HASH.fullmatch(folder.name):
         return ""
+    base, known = folder.parent.parent, list[str]()
+    for name in ("projects.json", "trustedFolders.json"):
+        with contextlib.suppress(OSError, ValueError, RecursionError):
+            table = json.loads(safe_files.read(base / name, safe_files.MAX_SETTINGS))
+            known += table_of({"": table}, "", "projects") or table_of({"": table}, "")
+    known += project_roots(Home.from_env())
+    named = folder.name
+    return next((path for path in known if sha256(os.fsencode(path)).hexdigest() == named), "")
 
 
 class _Older(GeminiConversation):
