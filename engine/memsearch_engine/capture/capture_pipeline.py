@@ -20,9 +20,10 @@ from memsearch_engine.capture.clean import redacted
 from memsearch_engine.capture.extract import extract, is_trivial
 from memsearch_engine.capture.ledger import CaptureLedger, SeenTurn, TurnOutcome
 from memsearch_engine.core import agent_registry
-from memsearch_engine.core.errors import Unreachable
+from memsearch_engine.core.errors import MemsearchError, Unreachable
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.ids import digest
+from memsearch_engine.core.project_registry import Registry
 from memsearch_engine.core.projects import locate
 from memsearch_engine.core.repository import current_branch
 from memsearch_engine.core.settings import Settings
@@ -216,11 +217,20 @@ def _id(text: str) -> str:
 def home_of(cwd: str, home: Home) -> str:
     """Return the memory folder for turns of *cwd*; ``""`` if the project's folder does not exist.
 
-    A missing folder is not created.
+    A missing folder is not created. If the project was moved, and is known by its repository in its
+    new folder, it is found there.
     """
     if not os.path.isabs(cwd) or "\0" in cwd:
         return ""  # a relative path has no known base
     place = locate(cwd, home)
+    if not os.path.isdir(place.root):
+        registry = Registry(home)
+        try:
+            place = locate(registry.moved_to(cwd) or cwd, home)
+        except MemsearchError:  # the registry can't be read
+            return ""
+        finally:
+            registry.close()
     return place.memory if os.path.isdir(place.root) else ""
 
 

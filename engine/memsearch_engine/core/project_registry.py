@@ -137,6 +137,25 @@ class Registry:
             )
             return [Project(*row) for row in rows]
 
+    def moved_to(self, folder: str) -> str:
+        """Return where a folder of a project that was moved is now.
+
+        Args:
+            folder: an absolute path that no longer exists.
+
+        Returns:
+            ``""`` if it was in no known project, or if that project is now in no folder or in
+            several.
+        """
+        with self._lock, complaining(self.home):
+            rows = self._db().execute("SELECT root, project_id FROM project_paths").fetchall()
+        above = [row for row in rows if f"{folder}{os.sep}".startswith(row[0] + os.sep)]
+        old, identity = max(above, key=lambda row: len(row[0]), default=("", ""))
+        if not old or os.path.isdir(old):
+            return ""
+        now = [root for root, project in rows if project == identity and os.path.isdir(root)]
+        return now[0] + folder[len(old) :] if len(now) == 1 else ""
+
     def forget(self, root: str) -> None:
         """Remove a path from the registry. Its files stay."""
         with self._lock, complaining(self.home):
