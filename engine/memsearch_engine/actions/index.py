@@ -6,10 +6,9 @@ from archived conversations. Readers need no write access. A missing or damaged 
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -18,7 +17,7 @@ from memsearch_engine.actions import work
 from memsearch_engine.agents.transcripts.model import Turn
 from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.core.home import Home, private
-from memsearch_engine.core.migrations import Database, transaction, write_ahead
+from memsearch_engine.core.migrations import open_shared, read_rows, transaction, write_ahead
 
 _LAYOUT = 1
 _SCHEMA = """
@@ -155,13 +154,7 @@ class ActionIndex:
         if self._writer is None:
             self.home.ensure()
             private(self.path)
-            db = sqlite3.connect(
-                self.path,
-                timeout=_BUSY_S,
-                isolation_level=None,
-                check_same_thread=False,
-                factory=Database,
-            )
+            db = open_shared(self.path, _BUSY_S)
             try:
                 write_ahead(db)
                 db.execute("PRAGMA synchronous=NORMAL")
@@ -267,22 +260,8 @@ class ActionIndex:
         )
         return [_act(row) for row in self._read(query, [*values, *more, limit])]
 
-    def _read(self, query: str, values: Iterable[Any] = ()) -> Iterator[tuple[Any, ...]]:
-        if not self.path.exists():
-            return
-        uri = self.path.absolute().as_uri()
-        for mode in (
-            "mode=ro",
-            "mode=ro&immutable=1",
-        ):  # a read-only sandbox can't open a WAL database unless it is immutable
-            with contextlib.suppress(sqlite3.Error):
-                db = sqlite3.connect(f"{uri}?{mode}", uri=True, timeout=_BUSY_S, factory=Database)
-                try:
-                    rows = db.execute(query, tuple(values)).fetchall()
-                finally:
-                    db.close()
-                yield from rows
-                return
+    def _read(self, query: str, values: Iterable[Any] = ()) -> list[tuple[Any, ...]]:
+        return read_rows(self.path, query, values, _BUSY_S)
 
 
 def _of(turn: Turn, memory: str) -> tuple[list[tuple[Any, ...]], list[tuple[int, str]]]:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
-import sqlite3
-
 from memsearch_engine.core import agent_registry
 from memsearch_engine.core.home import Home
-from memsearch_engine.core.migrations import Database
+from memsearch_engine.core.migrations import read_rows
+
+_WAIT_S = 2.0
 
 
 def project_roots(home: Home) -> list[str]:
     """Return the folders of all known projects; none if the database cannot be read."""
-    return [root for (root,) in _looked_up(home, "SELECT root FROM project_paths ORDER BY root")]
+    query = "SELECT root FROM project_paths ORDER BY root"
+    return [root for (root,) in read_rows(home.state_db, query, timeout_s=_WAIT_S)]
 
 
 def known_folders(home: Home, *roots: str) -> dict[str, list[str]]:
@@ -23,24 +23,7 @@ def known_folders(home: Home, *roots: str) -> dict[str, list[str]]:
     """
     projects = [*roots, *project_roots(home)]
     found = {agent.name: list(projects) for agent in agent_registry.everyone() if agent.in_projects}
-    for agent, folder in _looked_up(
-        home, "SELECT agent, folder FROM agent_folders ORDER BY seen DESC"
-    ):
+    query = "SELECT agent, folder FROM agent_folders ORDER BY seen DESC"
+    for agent, folder in read_rows(home.state_db, query, timeout_s=_WAIT_S):
         found.setdefault(agent, []).append(folder)
     return found
-
-
-def _looked_up(home: Home, query: str) -> list[tuple[str, ...]]:
-    """Return rows of ``state.db``; none if the table is missing or the database cannot be read."""
-    if not home.state_db.exists():
-        return []
-    for mode in ("mode=ro", "mode=ro&immutable=1"):
-        with contextlib.suppress(sqlite3.Error):
-            db = sqlite3.connect(
-                f"{home.state_db.as_uri()}?{mode}", uri=True, timeout=2, factory=Database
-            )
-            try:
-                return db.execute(query).fetchall()
-            finally:
-                db.close()
-    return []

@@ -22,7 +22,7 @@ from memsearch_engine.capture.capture_pipeline import (
     noted_at,
 )
 from memsearch_engine.capture.extract import is_trivial
-from memsearch_engine.capture.ledger import SeenSession, SeenTurn, TurnOutcome
+from memsearch_engine.capture.ledger import SeenTurn, TurnOutcome
 from memsearch_engine.capture.replies import in_context
 from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import MemsearchError
@@ -152,12 +152,7 @@ def plan(
         for agent in choice.agents:
             made.not_read += unknown_files(agent, folders)
     if changed_only:
-        seen = pipeline.ledger.sessions()
-        found = [
-            w
-            for w in found
-            if _stamp(seen.get((w.agent, w.path, w.session))) != (w.modified, w.size)
-        ]
+        found = pipeline.ledger.changed(found)
     planned: set[str] = set()
     for number, where in enumerate(found):
         if progress:
@@ -173,10 +168,6 @@ def plan(
             )
     made.work.sort(key=lambda item: item[0])
     return made
-
-
-def _stamp(seen: SeenSession | None) -> tuple[float, int] | None:
-    return (seen.modified, seen.size) if seen else None
 
 
 def _count(
@@ -249,19 +240,7 @@ def _record_session(
 ) -> None:
     """Record a session in the ledger, and its unknown records in the plan."""
     where, unknown = conversation.where, conversation.unknown
-    pipeline.ledger.note_session(
-        SeenSession(
-            where.agent,
-            where.session,
-            where.path,
-            where.modified,
-            where.size,
-            len(conversation.ids),
-            conversation.parent,
-            conversation.version,
-        ),
-        unknown,
-    )
+    pipeline.ledger.note_session(conversation)
     if not unknown:
         return
     kinds = made.passed_over.setdefault(where.agent, {})

@@ -14,7 +14,6 @@ from memsearch_engine.agents.transcripts.model import Conversation
 from memsearch_engine.capture import summaries
 from memsearch_engine.capture.capture_pipeline import CapturePipeline
 from memsearch_engine.capture.event_queue import outcomes
-from memsearch_engine.capture.ledger import SeenSession
 from memsearch_engine.capture.replies import in_context
 from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import MemsearchError
@@ -101,12 +100,8 @@ def reconcile(
             or summaries.is_off(pipeline.settings, agent)
         ):
             continue
-        seen = pipeline.ledger.sessions()
-        for where in all_sessions(agent, folders):
+        for where in pipeline.ledger.changed(all_sessions(agent, folders)):
             if where.modified < since[agent]:
-                continue
-            before = seen.get((where.agent, where.path, where.session))
-            if before and (before.modified, before.size) == (where.modified, where.size):
                 continue
             try:
                 conversation = open_session(where, pipeline.home.offsets)
@@ -114,17 +109,7 @@ def reconcile(
             except (OSError, MemsearchError):
                 continue
             if whole:  # sessions with open turns are read again
-                state = SeenSession(
-                    where.agent,
-                    where.session,
-                    where.path,
-                    where.modified,
-                    where.size,
-                    len(conversation.ids),
-                    conversation.parent,
-                    conversation.version,
-                )
-                pipeline.ledger.note_session(state, conversation.unknown)
+                pipeline.ledger.note_session(conversation)
     return written
 
 

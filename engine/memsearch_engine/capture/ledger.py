@@ -14,6 +14,7 @@ from typing import Literal
 
 import msgspec
 
+from memsearch_engine.agents.transcripts.model import Conversation, Session
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.migrations import transaction
 from memsearch_engine.core.state import complaining, connect
@@ -133,31 +134,43 @@ class CaptureLedger:
                 rows,
             )
 
-    def note_session(self, seen: SeenSession, unknown: dict[str, int]) -> None:
+    def note_session(self, conversation: Conversation) -> None:
         """Record a session as it was read, and the numbers of its unknown records by kind."""
-        now = time.time()
+        where, version, now = conversation.where, conversation.version, time.time()
         with self._using() as db, transaction(db):
             db.execute(
                 "INSERT OR REPLACE INTO seen_sessions (agent, session, "
                 "path, modified, size, turns, parent, version, at) "
                 "VALUES (?,?,?,?,?,?,?,?,?)",
                 (
-                    seen.agent,
-                    seen.session,
-                    seen.path,
-                    seen.modified,
-                    seen.size,
-                    seen.turns,
-                    seen.parent,
-                    seen.version,
+                    where.agent,
+                    where.session,
+                    where.path,
+                    where.modified,
+                    where.size,
+                    len(conversation.ids),
+                    conversation.parent,
+                    version,
                     now,
                 ),
             )
             db.executemany(
                 "INSERT OR REPLACE INTO unknown_records (agent, kind, version, count, at) "
                 "VALUES (?,?,?,?,?)",
-                [(seen.agent, kind, seen.version, count, now) for kind, count in unknown.items()],
+                [
+                    (where.agent, kind, version, count, now)
+                    for kind, count in conversation.unknown.items()
+                ],
             )
+
+    def changed(self, sessions: Iterable[Session]) -> list[Session]:
+        """Return the sessions that are new, or changed since they were last read."""
+        seen = {key: (one.modified, one.size) for key, one in self.sessions().items()}
+        return [
+            one
+            for one in sessions
+            if seen.get((one.agent, one.path, one.session)) != (one.modified, one.size)
+        ]
 
     def sessions(self) -> dict[tuple[str, str, str], SeenSession]:
         """Return the sessions as they were last read, by (agent, path, session)."""

@@ -13,7 +13,7 @@ import os
 import secrets
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +53,47 @@ class Database(sqlite3.Connection):
             return super().executescript(sql_script)
         except UnicodeDecodeError as error:
             raise sqlite3.DatabaseError("malformed database schema") from error
+
+
+def open_shared(file: str | os.PathLike[str], timeout_s: float = 20.0) -> sqlite3.Connection:
+    """Open a connection in autocommit mode that threads may share under a lock of theirs.
+
+    Args:
+        file: path or ``file:`` URI.
+        timeout_s: seconds to wait for another process that writes.
+
+    Raises:
+        sqlite3.Error: it cannot be opened.
+    """
+    return sqlite3.connect(
+        file,
+        uri=os.fspath(file).startswith("file:"),
+        timeout=timeout_s,
+        isolation_level=None,
+        check_same_thread=False,
+        factory=Database,
+    )
+
+
+def read_rows(
+    path: Path, query: str, values: Iterable[Any] = (), timeout_s: float = 5.0
+) -> list[tuple[Any, ...]]:
+    """Return the rows of a query; [] if the file does not exist or cannot be read.
+
+    A sandbox cannot open the log of a file in WAL mode, unless the file is opened as immutable.
+
+    Args:
+        timeout_s: seconds to wait for another process that writes.
+    """
+    given = tuple(values)
+    for mode in ("mode=ro", "mode=ro&immutable=1") if path.exists() else ():
+        uri = f"{path.absolute().as_uri()}?{mode}"
+        with (
+            contextlib.suppress(sqlite3.Error),
+            contextlib.closing(open_shared(uri, timeout_s)) as db,
+        ):
+            return db.execute(query, given).fetchall()
+    return []
 
 
 @contextlib.contextmanager

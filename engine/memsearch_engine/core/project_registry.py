@@ -13,7 +13,7 @@ import time
 
 from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.core.home import Home
-from memsearch_engine.core.migrations import Database, transaction
+from memsearch_engine.core.migrations import open_shared, transaction
 from memsearch_engine.core.project_location import has_notes
 from memsearch_engine.core.projects import Place, Project, clean_remote, identity_of, slug_of
 from memsearch_engine.core.repository import fingerprint
@@ -52,9 +52,7 @@ class Registry:
         for mode in ("mode=ro", "immutable=1"):
             try:
                 uri = f"{self.home.state_db.as_uri()}?{mode}"
-                db = sqlite3.connect(
-                    uri, uri=True, isolation_level=None, check_same_thread=False, factory=Database
-                )
+                db = open_shared(uri, 5)
                 db.execute("SELECT count(*) FROM project_paths").fetchone()
                 self.read_only = True
                 return db

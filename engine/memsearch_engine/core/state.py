@@ -13,9 +13,7 @@ from collections.abc import Iterator
 
 from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.core.home import Home, private
-from memsearch_engine.core.migrations import Database, bring_up, tables_of, write_ahead
-
-_BUSY_S = 20
+from memsearch_engine.core.migrations import bring_up, open_shared, tables_of, write_ahead
 
 
 def connect(home: Home, schema: str) -> sqlite3.Connection:
@@ -29,13 +27,7 @@ def connect(home: Home, schema: str) -> sqlite3.Connection:
     """
     home.ensure()
     private(home.state_db)
-    db = sqlite3.connect(
-        home.state_db,
-        timeout=_BUSY_S,
-        isolation_level=None,
-        check_same_thread=False,
-        factory=Database,
-    )
+    db = open_shared(home.state_db)
     try:
         bring_up(db, home.state_db, _STEPS, home.backups)
         write_ahead(db)

@@ -13,7 +13,13 @@ from typing import Any
 
 from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.core.home import private
-from memsearch_engine.core.migrations import Database, bring_up, tables_of, transaction, write_ahead
+from memsearch_engine.core.migrations import (
+    bring_up,
+    open_shared,
+    tables_of,
+    transaction,
+    write_ahead,
+)
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS changes (
@@ -112,13 +118,7 @@ class HistoryDatabase:
         if self._connection is None:
             try:
                 private(self.path)
-                db = sqlite3.connect(
-                    self.path,
-                    timeout=20,
-                    isolation_level=None,
-                    check_same_thread=False,
-                    factory=Database,
-                )
+                db = open_shared(self.path)
             except (sqlite3.Error, OSError) as error:
                 raise _unusable(self.path, error) from error
             try:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -18,7 +18,13 @@ import msgspec
 from memsearch_engine.agents.transcripts.model import ToolCall, Turn, TurnName
 from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.core.home import Home, private
-from memsearch_engine.core.migrations import Database, bring_up, transaction, write_ahead
+from memsearch_engine.core.migrations import (
+    bring_up,
+    open_shared,
+    read_rows,
+    transaction,
+    write_ahead,
+)
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS contents (
@@ -216,13 +222,7 @@ class Archive:
                 self.home.ensure()
                 self.home.evidence.mkdir(mode=0o700, exist_ok=True)
                 private(self.path)
-                db = sqlite3.connect(
-                    self.path,
-                    timeout=20,
-                    isolation_level=None,
-                    check_same_thread=False,
-                    factory=Database,
-                )
+                db = open_shared(self.path)
                 try:
                     bring_up(db, self.path, (), self.home.backups)
                 except Unreachable:
@@ -327,25 +327,8 @@ class Archive:
         status.bytes = self.path.stat().st_size if self.path.exists() else 0
         return status
 
-    def _read(self, query: str, values: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-        if not self.path.exists():
-            return
-        uri = self.path.absolute().as_uri()
-        # a sandbox cannot open the log of a WAL database
-        for mode in (
-            "mode=ro",
-            "mode=ro&immutable=1",
-        ):
-            try:
-                db = sqlite3.connect(f"{uri}?{mode}", uri=True, timeout=5, factory=Database)
-                try:
-                    rows = db.execute(query, values).fetchall()
-                finally:
-                    db.close()
-            except sqlite3.Error:
-                continue
-            yield from rows
-            return
+    def _read(self, query: str, values: Iterable[Any] = ()) -> list[tuple[Any, ...]]:
+        return read_rows(self.path, query, values)
 
 
 def shortened(text: str) -> str:

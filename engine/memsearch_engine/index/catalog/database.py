@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from memsearch_engine.core.migrations import Database, transaction, write_ahead
+from memsearch_engine.core.migrations import open_shared, transaction, write_ahead
 from memsearch_engine.index.catalog import schema
 from memsearch_engine.index.rows import CatalogBroken
 
@@ -123,30 +123,19 @@ class CatalogDatabase:
 
     def _connect(self) -> sqlite3.Connection:
         if self.writable:
-            db = _open(str(self.path), timeout=20)
+            db = open_shared(self.path)
             write_ahead(db)
             db.execute("PRAGMA synchronous=NORMAL")
             db.execute("PRAGMA foreign_keys=ON")
             return db
         uri = f"{self.path.as_uri()}?mode=ro"
         try:
-            db = _open(uri, timeout=5)
+            db = open_shared(uri, 5)
             # small, because each thread has its own cache and the system caches the file, too
             db.execute("PRAGMA cache_size=-500")
             db.execute("SELECT count(*) FROM sqlite_master").fetchone()
         except sqlite3.OperationalError:
             # on a read-only mount, WAL can't create its -shm file. Notes that are newer than the
             # catalog are read from their files anyway.
-            db = _open(f"{uri}&immutable=1", timeout=5)
+            db = open_shared(f"{uri}&immutable=1", 5)
         return db
-
-
-def _open(name: str, timeout: float) -> sqlite3.Connection:
-    return sqlite3.connect(
-        name,
-        uri=name.startswith("file:"),
-        timeout=timeout,
-        isolation_level=None,
-        check_same_thread=False,
-        factory=Database,
-    )

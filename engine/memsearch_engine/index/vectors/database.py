@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from memsearch_engine.core.home import private
-from memsearch_engine.core.migrations import Database, transaction, write_ahead
+from memsearch_engine.core.migrations import open_shared, transaction, write_ahead
 
 _LAYOUT = 1
 #: ``vectors`` has rowids. Without them, most of each row is in overflow pages of the key's tree,
@@ -118,9 +118,7 @@ def remove(path: Path) -> None:
 
 def _connect(path: Path) -> sqlite3.Connection:
     private(path)
-    db = sqlite3.connect(
-        path, timeout=20, isolation_level=None, check_same_thread=False, factory=Database
-    )
+    db = open_shared(path)
     write_ahead(db)
     db.execute("PRAGMA synchronous=NORMAL")
     exists = db.execute("SELECT 1 FROM sqlite_master WHERE name='vectors'").fetchone()
