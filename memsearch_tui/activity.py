@@ -210,7 +210,7 @@ def _spent(spent: Any) -> Row:
 
 
 def _injected(state: dict[str, Any]) -> list[Line]:
-    log = state["told"]
+    log = state["injected"]
     row: Row = [
         _label("Injected"),
         (f"{len(log)} times" if log else "nothing yet", "text"),

@@ -243,7 +243,7 @@ def demo(no_open: bool, fresh: bool, json_: bool) -> int:
 )
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print a completion script: memsearch completion bash >> ~/.bashrc"""  # noqa: D415 - a command
+    """Print a completion script: memsearch completion bash >> ~/.bashrc"""  # noqa: D415
     from click.shell_completion import get_completion_class
 
     from memsearch_tui.cli.group import cli

@@ -66,7 +66,7 @@ def prepare(root: Path, *, fresh: bool, end: date | None = None) -> tuple[Home, 
             shutil.rmtree(root / name, ignore_errors=True)
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
         made = build(root, end)
-        make(made.projects[_PROJECT], made.told, end)
+        make(made.projects[_PROJECT], made.captured, end)
         fill(root, made, end)
         stamp.write_text(end.isoformat())
     os.environ["MEMSEARCH_HOME"] = str(home.root)

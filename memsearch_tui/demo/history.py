@@ -66,14 +66,14 @@ class Demo(msgspec.Struct):
         root: the folder of the demo.
         projects: project roots by name.
         entries: number of entries.
-        told: the turns with an entry.
+        captured: the turns with an entry.
         chatter: the turns without one.
     """
 
     root: Path
     projects: dict[str, Path]
     entries: int
-    told: list[Story]
+    captured: list[Story]
     chatter: list[Story]
 
 
@@ -171,14 +171,17 @@ def build(root: Path, end: date, routine: int = 700) -> Demo:
         root: the folder to write to.
         routine: number of routine turns.
     """
-    told = sorted([*stories(), *fillers(routine)], key=lambda s: (-s.day, s.time, s.session, s.id))
+    captured = sorted(
+        [*stories(), *fillers(routine)], key=lambda s: (-s.day, s.time, s.session, s.id)
+    )
     agents = root / "agents"
     projects = {
-        name: root / "projects" / name for name in dict.fromkeys(story.project for story in told)
+        name: root / "projects" / name
+        for name in dict.fromkeys(story.project for story in captured)
     }
     days: dict[Path, list[tuple[Story, Anchor]]] = {}
     sessions: dict[Path, list[tuple[Story, Path]]] = {}
-    for story in told:
+    for story in captured:
         project = projects[story.project]
         when = end - timedelta(days=story.day)
         anchor, transcript = _anchor(story, agents, project, when)
@@ -204,7 +207,7 @@ def build(root: Path, end: date, routine: int = 700) -> Demo:
                     for line in _claude(story, project, end)
                 )
     _write_agent_files(agents, projects["orders-api"])
-    return Demo(root, projects, len(told), told, chatter)
+    return Demo(root, projects, len(captured), captured, chatter)
 
 
 def _chatter(story: Story) -> list[Story]:

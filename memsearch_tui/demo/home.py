@@ -65,7 +65,7 @@ _CONTESTED = (
 
 def fill(root: Path, made: Demo, end: date) -> None:
     """Fill ``root/home`` with the data that a first look at the app needs."""
-    home, turns, projects = Home(root / "home").ensure(), made.told, made.projects
+    home, turns, projects = Home(root / "home").ensure(), made.captured, made.projects
     archive = Archive(home)
     for story in turns:
         if story.agent != "claude-code" and (story.id in _LESSONS or story.tools):
@@ -137,7 +137,7 @@ def fill(root: Path, made: Demo, end: date) -> None:
 def _contest(home: Home, made: Demo, end: date) -> None:
     """Write the state that sync leaves for a note that was changed in two places."""
     name, was, one, other = _CONTESTED
-    story = next(story for story in made.told if story.id == name)
+    story = next(story for story in made.captured if story.id == name)
     day = end - timedelta(days=story.day)
     path = Path(locate(made.projects[story.project], home).memory) / f"{day}.md"
     base = path.read_text(encoding="utf-8")
@@ -147,7 +147,7 @@ def _contest(home: Home, made: Demo, end: date) -> None:
 
 def _weeks(home: Home, made: Demo, end: date) -> None:
     """Write the last weeks for the activity page: captured turns, cost of summaries, injections."""
-    turns, projects = made.told, made.projects
+    turns, projects = made.captured, made.projects
     recent = [story for story in turns if story.day < _SHOWN_DAYS]
     ledger = CaptureLedger(home)
     for agent in dict.fromkeys(story.agent for story in turns):

@@ -57,7 +57,7 @@ def make(project: Path, stories: Iterable[Story], end: date) -> None:
 
     Args:
         project: its folder.
-        told: all stories; those of other projects are ignored.
+        stories: all stories; those of other projects are ignored.
         end: the last day of the year.
     """
     repo = Repo.init(str(project), default_branch=b"main")

@@ -121,7 +121,7 @@ class MemoryStatus:
             "summaries": {},
             "failures": [],
             "spend": [],
-            "told": [],
+            "injected": [],
             "today_tokens": 0,
             "daily_tokens": 0,
             "provider": "extractive",
@@ -132,7 +132,7 @@ class MemoryStatus:
             state["provider"] = settings.summarize.provider
             state["summaries"], state["failures"] = capture.summaries(), capture.failures()
             state["spend"], state["today_tokens"] = capture.spent(), capture.spent_today()
-            state["told"] = injection.log()
+            state["injected"] = injection.log()
             state["waiting"] = msgspec.to_builtins(capture.inbox().waiting)
             state["missed"] = capture.missed(["failed", "homeless", "new"])
             covered = capture.coverage()

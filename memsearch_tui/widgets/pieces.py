@@ -26,7 +26,8 @@ _LEAST_CELL = 6  # cells of a column; narrower tables are wrapped like text
 #: result, which would shift the rest of the row. So the parts are drawn, because all terminals
 #: agree on their widths.
 _JOINING = re.compile(
-    "[\ufe0e\ufe0f\u20e3]|\u200d(?=[\u2190-\u2bff\U0001f000-\U0001faff])|(?<=\\S)[\U0001f3fb-\U0001f3ff]"
+    "[\ufe0e\ufe0f\u20e3]|\u200d(?=[\u2190-\u2bff\U0001f000-\U0001faff])"
+    "|(?<=\\S)[\U0001f3fb-\U0001f3ff]"
 )
 #: Least letters of a searched word that also matches the beginning of a longer word.
 _WHOLE_BELOW = 5

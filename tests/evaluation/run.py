@@ -141,7 +141,7 @@ def world(
     beside = load_embedder(home, EmbeddingSettings(model=models.SECOND)) if both else None
     second = VectorIndex(home, settings.milvus, beside, beside=True) if beside else None
     asked = (
-        {(story.agent, story.session_id, story.turn): story.prompt for story in demo.told}
+        {(story.agent, story.session_id, story.turn): story.prompt for story in demo.captured}
         if prompts
         else {}
     )

@@ -619,7 +619,7 @@ def test_a_commit_that_only_a_tag_has_is_there_and_the_owners_word_counts(projec
         str(project.root),
         project.git,
         project.root.parent / "ground.db",
-        [ask.NoteToCheck("a", "h", at("2026-02-02 12:00"), text=text, held=True)],
+        [ask.NoteToCheck("a", "h", at("2026-02-02 12:00"), text=text, confirmed=True)],
     )
     assert [f.state for f in held.notes[0].standing.findings] == ["fresh", "fresh"]
     tag = Tag()

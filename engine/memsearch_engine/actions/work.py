@@ -126,7 +126,8 @@ _COMPLAINT = re.compile(
 )
 #: A line that names an error or exception. It is preferred to other error lines.
 _NAMED = re.compile(
-    r"^\s*(?:E\s+)?(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Panic|Interrupt|Exit)\b\s*(?::|$)|\b(?:error|fatal)(?:\[\w+\])?:",
+    r"^\s*(?:E\s+)?(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Panic|Interrupt|Exit)\b\s*(?::|$)"
+    r"|\b(?:error|fatal)(?:\[\w+\])?:",
     re.I,
 )
 #: Lines that occur in every failure of a tool and do not identify the error, without the

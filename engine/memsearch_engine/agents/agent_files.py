@@ -243,11 +243,14 @@ def _read(
         readers: the agents that read it. caps: caps of all files, by real path.
     """
     first = readers[0][1]
+    scope: Literal["project", "everywhere"] = "everywhere" if first.everywhere else "project"
+    agents = [agent for agent, _ in readers]
+    made = AgentFile(path, first.title, agents, first.author, scope, "", 0)
     try:
         info = os.stat(path)
         data = safe_files.read(path, _MAX)
         text = plain(data.decode("utf-8", "replace").replace("\r\n", "\n"))
-        orphaned = all(
+        made.orphaned = all(
             source.named_in
             and not _names(
                 source.named_in, path, text, caps.get(os.path.realpath(source.named_in), Cap())
@@ -255,21 +258,16 @@ def _read(
             for _, source in readers
         )
     except OSError as error:
-        why = (
+        made.problem = (
             f"larger than {_MAX >> 20} MB"
             if error.errno == errno.EFBIG
             else error.strerror or str(error)
         )
-        return _memory(path, readers, "", 0, problem=why)
-    made = _memory(
-        path,
-        readers,
-        datetime.fromtimestamp(info.st_mtime).astimezone().isoformat(timespec="seconds"),
-        info.st_size,
-        lines=text.count("\n") + bool(text.strip("\n") and not text.endswith("\n")),
-        sections=list(_sections(path, text, home)),
-        orphaned=orphaned,
-    )
+        return made
+    changed = datetime.fromtimestamp(info.st_mtime).astimezone()
+    made.modified, made.size = changed.isoformat(timespec="seconds"), info.st_size
+    made.lines = text.count("\n") + bool(text.strip("\n") and not text.endswith("\n"))
+    made.sections = list(_sections(path, text, home))
     if first.named_in and (match := _FRONT.match(text)) and (says := _SAYS.findall(match[1])):
         made.title = f"{first.title}: {redact(says[-1], home)[0][:120]}"
     for agent, source in readers:
@@ -278,15 +276,6 @@ def _read(
             if not behind.isdisjoint(range(section.line, section.end_line + 1)):
                 section.unread_by.append(agent)
     return made
-
-
-def _memory(
-    path: str, readers: list[tuple[str, Source]], modified: str, size: int, **more: object
-) -> AgentFile:
-    first = readers[0][1]
-    agents = [agent for agent, _ in readers]
-    scope = "everywhere" if first.everywhere else "project"
-    return AgentFile(path, first.title, agents, first.author, scope, modified, size, **more)  # type: ignore[arg-type]
 
 
 def _left_out(text: str, cap: Cap) -> set[int]:

@@ -71,8 +71,8 @@ class Agent(NamedTuple):
         also_called: other names in a query. anchor: word before the path in an anchor without an
         agent name. anchor_path: what such a path contains; ``""``: anything. noted_by_minute:
         memsearch's anchors of its turns have a minute and no turn. rewind_copies: a rewind copies
-        the turns into a new session. session_marks: beginnings of
-        variables that its programs see inside a session. told_in: text in a session line that shows
+        the turns into a new session. session_marks: beginnings of variables that its programs see
+        inside a session. injected_in: text in a session line that shows
         output of a hook. compacted: text in a line that shows a context compaction. replaced: text
         in a line that replaces all lines before it. transcript: path of a session's file below
         ``sessions``, with ``{session}``, if hooks do not pass it. answers_flat: a hook's added
@@ -101,7 +101,7 @@ class Agent(NamedTuple):
     noted_by_minute: bool = False
     rewind_copies: bool = False
     session_marks: tuple[str, ...] = ()
-    told_in: tuple[bytes, ...] = ()
+    injected_in: tuple[bytes, ...] = ()
     compacted: tuple[bytes, ...] = ()
     replaced: tuple[bytes, ...] = ()
     transcript: str = ""

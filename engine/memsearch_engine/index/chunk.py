@@ -19,13 +19,13 @@ from memsearch_engine.core.safe_text import plain
 from memsearch_engine.index import analyze
 from memsearch_engine.index.analyze import is_cjk
 from memsearch_engine.journal.model import Entry
+from memsearch_engine.journal.text import FENCE
 
 #: Part of the index fingerprint. Raise it after every change in how entries are split.
 CHUNKER_VERSION = "2"
 
 _COMMENT = re.compile(r"<!--.*?-->", re.S)
 _MACHINE_HEADING = re.compile(r"(?:Session\b.*|\d{4}-\d{2}-\d{2}.*|[\d:]+|Notes)$", re.I)
-_FENCE = re.compile(r"^ {0,3}(```+|~~~+)")
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；…])")
 _MAX_CONTEXT = 300
 #: Characters of a prompt that are embedded; the rest of a longer prompt is usually pasted text.
@@ -174,7 +174,7 @@ def _blocks(text: str) -> list[tuple[int, int]]:
     fence = ""
     for line in text.splitlines(keepends=True):
         position += len(line)
-        match = _FENCE.match(line)
+        match = FENCE.match(line)
         if fence:
             if match and match[1].startswith(fence) and not line.strip(" `~\r\n"):
                 fence = ""

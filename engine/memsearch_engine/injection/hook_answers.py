@@ -126,7 +126,7 @@ class HookAnswers:
         source, known = payload.get("source"), self._known
         is_compacted = source == "compact" or (
             source == "resume"
-            and not known.told_in
+            and not known.injected_in
             and _has_marks(payload.get("transcript_path"), known.compacted)
         )
         if is_compacted and (text := self._after_compaction(payload, context)):
@@ -323,7 +323,7 @@ class HookAnswers:
                     line = data.rfind(b"\n", oldest, at) + 1 or oldest
                     head = data[line : min(at, line + _LINE_HEAD)]
                     head += data[max(line, at - _LINE_NEAR) : at]
-                    if any(mark in head for mark in known.told_in):
+                    if any(mark in head for mark in known.injected_in):
                         return True
                     at = data.rfind(_FENCE, oldest, line)  # a line once, however often it says so
         except (OSError, ValueError):  # not there, or empty

@@ -33,7 +33,8 @@ _ASKED = "User asked: "
 _REPLIED = "In reply to: "
 #: Words with which a person changes the topic: at the beginning of a prompt, or anywhere in it.
 _NEW_TOPIC = re.compile(
-    r"(?i)^(?:[^.!?]{0,40}[.!,:]\s+)?(?:(?:ok(?:ay)?|and|so|then|but|great|good|thanks|also|now)[\s,.]+)*"
+    r"(?i)^(?:[^.!?]{0,40}[.!,:]\s+)?"
+    r"(?:(?:ok(?:ay)?|and|so|then|but|great|good|thanks|also|now)[\s,.]+)*"
     r"(?:next|by the way|btw|unrelated|separately|while we(?:'re| are) at it|new (?:topic|thing)|"
     r"(?:the |an?)?\s*(?:other|another|different|separate)\s+"
     r"(?:topic|thing|matter|question|issue|annoyance|subject)|"

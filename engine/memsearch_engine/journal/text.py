@@ -17,7 +17,8 @@ from memsearch_engine.core.safe_text import plain
 CleanText = NewType("CleanText", str)
 _HEADING = re.compile(r"^( {0,3})(#{1,6})(?=\s|$)", re.M)
 _SETEXT = re.compile(r"^( {0,3})(=+|-{2,})[ \t]*$", re.M)
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.M)
+#: The first line of a fenced block of code; group 1 is the fence.
+FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.M)
 
 
 def escape_block(text: str) -> str:
@@ -37,7 +38,7 @@ def balance_fences(text: str) -> str:
     """Close a fence that *text* leaves open."""
     open_fence = ""
     for line in text.split("\n"):
-        match = _FENCE.match(line)
+        match = FENCE.match(line)
         if not match:
             continue
         fence = match[1]

@@ -126,26 +126,28 @@ def survey(
         for where in all_sessions(agent, folders):
             if only and where.session != only:
                 continue
-            standing = SessionCandidate(where, "", id_of(agent, where.session))
-            standing.memory = standing.memory if standing.memory in known else ""
-            job = jobs.get(standing.key)
+            candidate = SessionCandidate(where, "", id_of(agent, where.session))
+            candidate.memory = candidate.memory if candidate.memory in known else ""
+            job = jobs.get(candidate.key)
             idle = now - where.modified
             if modes.get((agent, where.session)) == "disabled":
-                standing.reason = "disabled by you"
+                candidate.reason = "disabled by you"
             elif job and job.done_watermark >= where.modified:
-                standing.reason = (
-                    "up to date" if standing.memory else f"read: {job.outcome or 'nothing to keep'}"
+                candidate.reason = (
+                    "up to date"
+                    if candidate.memory
+                    else f"read: {job.outcome or 'nothing to keep'}"
                 )
             elif not only and where.size > limits.max_mb * 1e6:
-                standing.reason = f"larger than {limits.max_mb:g} MB"
+                candidate.reason = f"larger than {limits.max_mb:g} MB"
             elif not only and where.modified < oldest:
-                standing.reason = f"older than {limits.max_age_days:g} days"
+                candidate.reason = f"older than {limits.max_age_days:g} days"
             elif not only and idle < limits.idle_hours * 3600:
-                standing.reason = (
+                candidate.reason = (
                     f"in use: quiet for {max(idle, 0) / 3600:.1f} of {limits.idle_hours:g} hours"
                 )
             elif job and job.state == "running" and job.lease_until > now:
-                standing.reason = "being read now"
+                candidate.reason = "being read now"
             elif (
                 not only
                 and job
@@ -153,7 +155,7 @@ def survey(
                 and job.watermark >= where.modified
                 and job.tries_left <= 0
             ):
-                standing.reason = f"failed too often: {job.error}"
+                candidate.reason = f"failed too often: {job.error}"
             elif (
                 not only
                 and job
@@ -161,10 +163,10 @@ def survey(
                 and job.watermark >= where.modified
                 and job.retry_at > now
             ):
-                standing.reason = (
+                candidate.reason = (
                     f"tried again in {(job.retry_at - now) / 60:.0f} minutes: {job.error}"
                 )
-            found.append(standing)
+            found.append(candidate)
     return sorted(found, key=lambda s: (s.where.modified, s.where.session), reverse=True)
 
 
@@ -187,8 +189,8 @@ def run(
         limit: the maximum number of sessions; 0 for all.
         cap: the maximum number of parallel jobs over all processes; 0 for the setting ``parallel``.
     """
-    standings = survey(home, settings, folders, only=only, since=since, now=clock())
-    due = [standing for standing in standings if not standing.reason][: limit or None]
+    candidates = survey(home, settings, folders, only=only, since=since, now=clock())
+    due = [candidate for candidate in candidates if not candidate.reason][: limit or None]
     outcome, lock = ExtractionResult(failed=[]), threading.Lock()
     known = Registry(home)
     try:
@@ -206,7 +208,7 @@ def run(
                 stop,
                 clock,
             )
-            tasks = [pool.submit(work.one, standing) for standing in due]
+            tasks = [pool.submit(work.one, candidate) for candidate in due]
             try:
                 for number, task in enumerate(as_completed(tasks), 1):
                     task.result()
@@ -239,7 +241,7 @@ class _ExtractionRun:
         self.cap, self.force, self.outcome, self.lock, self.stop = cap, force, outcome, lock, stop
         self.jobs, self.store = Jobs(home, clock), SessionMemories(home, clock)
 
-    def one(self, standing: SessionCandidate) -> None:
+    def one(self, candidate: SessionCandidate) -> None:
         """Claim a session, read it, and finish the job.
 
         An error fails only this job, not the run.
@@ -247,7 +249,7 @@ class _ExtractionRun:
         if self.outcome.stopped or (self.stop and self.stop()):
             return
         claim = self.jobs.claim(
-            "extract", standing.key, standing.where.modified, cap=self.cap, force=self.force
+            "extract", candidate.key, candidate.where.modified, cap=self.cap, force=self.force
         )
         if isinstance(claim, Refusal):
             with self.lock:
@@ -255,7 +257,7 @@ class _ExtractionRun:
             return
         try:
             with self.jobs.kept_alive(claim):
-                self._read(claim, standing.where)
+                self._read(claim, candidate.where)
         except _Capped as error:
             self.jobs.release(claim, str(error))
             with self.lock:
@@ -268,7 +270,7 @@ class _ExtractionRun:
             )
             self.jobs.fail(claim, str(error), again=again)
             with self.lock:
-                self.outcome.failed.append((standing.key, str(error)))
+                self.outcome.failed.append((candidate.key, str(error)))
         except BaseException:
             self.jobs.release(claim, "interrupted")
             raise

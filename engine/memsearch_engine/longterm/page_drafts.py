@@ -19,13 +19,12 @@ from memsearch_engine.core.projects import Project
 from memsearch_engine.core.settings import Settings, Task
 from memsearch_engine.injection.usage import cited
 from memsearch_engine.journal.instructions import orders
-from memsearch_engine.journal.text import plain
+from memsearch_engine.journal.text import FENCE, plain
 from memsearch_engine.longterm import reading
 from memsearch_engine.longterm.changes import Hunk, differences
 from memsearch_engine.longterm.drafting import Drafting, answered
 from memsearch_engine.longterm.page_review import PageProposal, pending
 from memsearch_engine.longterm.pages import (
-    FENCE,
     FILES,
     PAGES,
     SCHEMA,

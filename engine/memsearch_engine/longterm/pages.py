@@ -25,7 +25,7 @@ from memsearch_engine.core.projects import Project
 from memsearch_engine.core.settings import Settings, Task
 from memsearch_engine.core.state import using
 from memsearch_engine.journal.instructions import orders
-from memsearch_engine.journal.text import plain
+from memsearch_engine.journal.text import FENCE, plain
 from memsearch_engine.longterm.changes import Hunk
 from memsearch_engine.longterm.drafting import enabled
 from memsearch_engine.secrets.scan import redact
@@ -40,7 +40,6 @@ TASKS: dict[Page, Literal["project_review", "user_profile"]] = {
 }
 _MAX_FILE = 256 * 1024
 _UNDER = "\x1f"  # separates headings
-FENCE = re.compile(r"^ {0,3}(```+|~~~+)")
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS living_waiting (
   project TEXT NOT NULL, page TEXT NOT NULL,\

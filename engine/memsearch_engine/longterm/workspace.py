@@ -322,9 +322,10 @@ class Baseline:
                 repo = Repo(str(self.path))
                 with contextlib.closing(repo):
                     store = repo.object_store
-                    commit = store[repo.refs[Ref(_MAIN)]]
-                    found = {e.path.decode(): e.sha for e in iter_tree_contents(store, commit.tree)}  # type: ignore[attr-defined]
-                    blobs = {sha: store[sha].data for sha in set(found.values())}  # type: ignore[attr-defined]
+                    commit: Any = store[repo.refs[Ref(_MAIN)]]
+                    found = {e.path.decode(): e.sha for e in iter_tree_contents(store, commit.tree)}
+                    objects: dict[Any, Any] = {sha: store[sha] for sha in set(found.values())}
+                    blobs = {sha: blob.data for sha, blob in objects.items()}
                 return found, blobs.__getitem__
         return {}, (lambda _: b"")
 

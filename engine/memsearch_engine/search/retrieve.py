@@ -23,7 +23,7 @@ from memsearch_engine.search.supersession.overrides import NONE, Overrides
 Key = tuple[str, str]  # (project id, chunk id): two projects may contain the same text
 _OVERFETCH = 100
 #: The second model is used if it has embedded at least this share of the chunks.
-_KNOWS = 0.98
+_MIN_COVERAGE = 0.98
 
 
 class Sources(NamedTuple):
@@ -207,7 +207,7 @@ def _models(
     yield _asked(sources.vectors, sources.projects, request.text)
     if (second := sources.second) is not None:
         known = sum(second.chunk_count(project.collection) for project in sources.projects)
-        if known >= _KNOWS * state.total:
+        if known >= _MIN_COVERAGE * state.total:
             yield _asked(second, sources.projects, request.text)
 
 

@@ -26,7 +26,7 @@ class NoteToCheck(msgspec.Struct):
     Attributes:
         at: when it was written, or confirmed to hold; seconds since 1970. branch: of its turn,
             or ``""``.
-        references: what it names; None: find it in ``text``. held: the owner confirmed that it
+        references: what it names; None: find it in ``text``. confirmed: the owner confirmed that it
             holds.
     """
 
@@ -36,7 +36,7 @@ class NoteToCheck(msgspec.Struct):
     branch: str = ""
     references: list[Reference] | None = None
     text: str = ""
-    held: bool = False
+    confirmed: bool = False
 
 
 class StalenessQuestion(msgspec.Struct):

@@ -55,12 +55,12 @@ class DatedReferences(NamedTuple):
 
     Attributes:
         at: when it was written or confirmed, in seconds since 1970.
-        held: whether the owner confirmed it.
+        confirmed: whether the owner confirmed it.
     """
 
     at: float
     references: list[Reference]
-    held: bool = False
+    confirmed: bool = False
 
 
 class Checker:
@@ -112,7 +112,10 @@ class Checker:
         return found
 
     def _one(self, reference: Reference, note: DatedReferences) -> ReferenceState:
-        if note.held and reference.kind in ("commit", "branch"):  # nobody knows when those went
+        if note.confirmed and reference.kind in (
+            "commit",
+            "branch",
+        ):  # nobody knows when those went
             return _fresh(reference)
         return {
             "file": self._file,

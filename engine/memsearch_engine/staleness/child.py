@@ -85,7 +85,7 @@ def answer(asked: StalenessQuestion, report: Any) -> StalenessAnswer:
             past, asked.root, tracked, modules, report, branches.has_commit, branches.state
         )
         notes = [
-            DatedReferences(note.at, references, note.held)
+            DatedReferences(note.at, references, note.confirmed)
             for note, references in zip(asked.notes, found)
         ]
         return StalenessAnswer(

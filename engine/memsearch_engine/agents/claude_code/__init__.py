@@ -24,7 +24,7 @@ AGENT = Agent(
         "CLAUDE_PROJECT_DIR",
         "CLAUDE_PLUGIN_",
     ),
-    told_in=(b'"hook_additional_context"',),
+    injected_in=(b'"hook_additional_context"',),
     compacted=(b'"subtype":"compact_boundary"',),
     is_quiet=True,
     shell_marks=(

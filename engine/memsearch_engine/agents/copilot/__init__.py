@@ -25,7 +25,7 @@ AGENT = Agent(
     ),
     # Context from a session's start is lost with a context compaction or the process; context of a
     # prompt stays with the prompt.
-    told_in=(b"<system_reminder>",),
+    injected_in=(b"<system_reminder>",),
     compacted=(b'"type":"session.compaction_complete","data":{"success":true',),
     transcript="{session}/events.jsonl",
     answers_flat=True,

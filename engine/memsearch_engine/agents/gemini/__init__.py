@@ -23,7 +23,7 @@ AGENT = Agent(
         "GEMINI_PLANS_DIR",
         "CLAUDE_PROJECT_DIR",
     ),
-    told_in=(b"<hook_context>",),
+    injected_in=(b"<hook_context>",),
     compacted=(b'[{"text":"<state_snapshot>',),
     replaced=(b'{"$set":{"messages":',),
     escapes=True,

@@ -198,9 +198,11 @@ class OpenClawConversation(Conversation):
 def _unpack(packed: object) -> bytes:
     import zstandard
 
+    if not isinstance(packed, bytes):
+        return b""
     try:
-        return zstandard.ZstdDecompressor().decompress(packed, max_output_size=_MAX_BYTES)  # type: ignore[arg-type]
-    except (zstandard.ZstdError, TypeError):
+        return zstandard.ZstdDecompressor().decompress(packed, max_output_size=_MAX_BYTES)
+    except zstandard.ZstdError:
         return b""
 
 

@@ -21,7 +21,7 @@ AGENT = Agent(
         "PI_SESSION_ID",
         "PI_SESSION_FILE",
     ),  # only these: other variables with this beginning name its folders
-    told_in=(b'"customType":"memsearch"',),
+    injected_in=(b'"customType":"memsearch"',),
     compacted=(b'{"type":"compaction"',),
     shell_marks=(
         "PI_CODING_AGENT",

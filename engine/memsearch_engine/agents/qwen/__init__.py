@@ -20,7 +20,7 @@ AGENT = Agent(
     session_marks=("QWEN_CODE_", "QWEN_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR"),
     # Context from a hook at the start is part of the system prompt and in no file, so a resumed
     # session gets it again.
-    told_in=(),
+    injected_in=(),
     compacted=(b'"subtype":"chat_compression"',),
     escapes=True,
     is_quiet=True,

@@ -67,14 +67,16 @@ _CHANGES = (
     (
         re.compile(r"replac", re.IGNORECASE),
         re.compile(
-            rf"\breplac(?:ed?|es|ing)\s+(?:the\s+)?(?P<old>{_CODE})\s+(?:with|by)\s+(?P<new>{_CODE})",
+            rf"\breplac(?:ed?|es|ing)\s+(?:the\s+)?(?P<old>{_CODE})"
+            rf"\s+(?:with|by)\s+(?P<new>{_CODE})",
             re.IGNORECASE,
         ),
     ),
     (
         re.compile(r"renam", re.IGNORECASE),
         re.compile(
-            rf"\brenam(?:ed?|es|ing)\s+(?:{_WORD}\s+){{0,4}}?(?P<old>`?\w[\w.:/-]*`?)\s+(?:to|as|into)"
+            rf"\brenam(?:ed?|es|ing)\s+(?:{_WORD}\s+){{0,4}}?(?P<old>`?\w[\w.:/-]*`?)"
+            r"\s+(?:to|as|into)"
             r"\s+(?P<new>`?[\w.:/-]+`?)",
             re.IGNORECASE,
         ),
