@@ -114,7 +114,7 @@ def test_a_home_that_was_removed_under_a_running_service_is_not_made_again(tmp_p
     home = Home(tmp_path / "home").ensure()
     home.settled = True
     shutil.rmtree(home.root)
-    with pytest.raises(OSError):
+    with pytest.raises(FileNotFoundError):
         home.ensure()
     with pytest.raises(Unreachable, match="can't be used"), state.using(home, ""):
         raise AssertionError("opened a database in a folder that is gone")

@@ -97,7 +97,7 @@ def index(
 @scope
 @tolerated
 @as_json
-def watch(paths: tuple[str, ...], project: str | None, everything: bool, json_: bool) -> None:
+def watch(paths: tuple[str, ...], project: str | None, everything: bool, json_: bool) -> None:  # noqa: ARG001
     """Update the index continuously and show changes, until ctrl+c. PATHS are indexed with this
     project from now on.
 

@@ -221,7 +221,7 @@ def _withdraw(
     return 0
 
 
-def _list(memory: Memory, sharing: engine.Sharing, json_: bool) -> int:
+def _list(sharing: engine.Sharing, json_: bool) -> int:
     import msgspec
 
     found = sharing.listed()

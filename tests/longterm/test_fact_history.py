@@ -122,7 +122,7 @@ def test_a_kill_between_the_record_and_the_page_loses_nothing(
     write(box, project, OLD, days_ago=9)
     with monkeypatch.context() as patched:
         patched.setattr(searchable, "put", lambda *_: (_ for _ in ()).throw(OSError("killed")))
-        with pytest.raises(OSError):
+        with pytest.raises(OSError, match="killed"):
             write(box, project, NEW)
     assert yesterday(box)[1] != set()
     write(box, project, NEW)

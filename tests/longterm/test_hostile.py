@@ -350,12 +350,12 @@ class Server:
 def test_whatever_a_provider_answers_is_an_error_with_a_name(url, body):
     server = Server(body=body)
     llm = LlmSettings(providers={"p": Provider(base_url=url or server.url, model="m", api_key="k")})
+    reason = None
     try:
         complete(llm, "p", "s", "q")
     except ModelError as error:
-        assert str(error)
-    else:
-        assert body and "usage" in body
+        reason = str(error)
+    assert reason or (reason is None and body and "usage" in body)
 
 
 def test_a_redirect_does_not_carry_the_key_away():

@@ -291,9 +291,14 @@ def test_what_ends_a_transaction_is_said_also_where_sqlite_has_ended_it_by_itsel
     with closing(sqlite3.connect(tmp_path / "a.db", isolation_level=None)) as db:
         db.execute("CREATE TABLE notes (id INTEGER PRIMARY KEY)")
         db.execute("INSERT INTO notes VALUES (1)")
-        with pytest.raises(sqlite3.Error, match=said), transaction(db):
-            db.execute("INSERT INTO notes VALUES (2)")
-            db.execute(ending)
+
+        def write():
+            with transaction(db):
+                db.execute("INSERT INTO notes VALUES (2)")
+                db.execute(ending)
+
+        with pytest.raises(sqlite3.Error, match=said):
+            write()
         with transaction(db):
             db.execute("INSERT INTO notes VALUES (3)")
         assert [name for (name,) in db.execute("SELECT id FROM notes ORDER BY id")] == [1, 3]

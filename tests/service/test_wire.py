@@ -79,12 +79,13 @@ def test_answers_come_in_any_order(box: Box, answers: tuple[object, ...]):
     ids=["an error", "another version", "no answer", "too long", "something else"],
 )
 def test_what_is_no_answer_is_refused(box: Box, answers: tuple[object, ...], options: dict):
-    with listening(box.home, *answers), pytest.raises(ValueError):
+    reasons = r"no whole answer|'no'|another version"
+    with listening(box.home, *answers), pytest.raises(ValueError, match=reasons):
         call(box.home, **options)
 
 
 def test_an_answer_that_comes_too_late_is_not_waited_for(box: Box):
-    with listening(box.home), pytest.raises(OSError):
+    with listening(box.home), pytest.raises(TimeoutError):
         call(box.home, 0.05)
 
 

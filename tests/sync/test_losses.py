@@ -347,9 +347,10 @@ def test_a_text_edited_beside_a_newer_one_does_not_come_back_from_a_machine_that
     a.edit("The word of all", "- What a says")
     a.sync()
     b.edit("The word of all", "- What b says")
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patch:
         patch.setattr(Clone, "push", interrupted)
-        b.sync()
+        with pytest.raises(KeyboardInterrupt):
+            b.sync()
     b.restart()
     b.edit("What a says", "- What a says, as b has it")
     c.edit("The word of all", "- What c says")

@@ -397,6 +397,13 @@ def test_opencode_s_command_that_ended_badly_has_failed_although_it_is_completed
 )
 def test_a_damaged_or_foreign_database_is_an_error_that_says_so(tmp_path, reader, name):
     whole = (SAMPLES / reader.agent / name).read_bytes()
+
+    def turns_in(path):
+        where = reader.at(path, "x" if reader is opencode else "s0")
+        if where is None:
+            raise OSError("can't be read: no session")
+        return reader.open_session(where).turns()
+
     for data in (
         b"",
         b"not a database at all" * 100,
@@ -406,10 +413,7 @@ def test_a_damaged_or_foreign_database_is_an_error_that_says_so(tmp_path, reader
         path = tmp_path / name
         path.write_bytes(data)
         with pytest.raises(OSError, match=r"read|no such"):
-            where = reader.at(path, "x" if reader is opencode else "s0")
-            if where is None:
-                raise OSError("can't be read: no session")
-            reader.open_session(where).turns()
+            turns_in(path)
     other = tmp_path / ("foreign" + Path(name).suffix)
     sqlite3.connect(other).execute("CREATE TABLE t(a)").connection.commit()
     with pytest.raises(OSError, match="no such table"):

@@ -79,7 +79,6 @@ def reconcile(
     *,
     agents: tuple[str, ...] = (),
     take: bool = True,
-    memory: str = "",
 ) -> list[str]:
     """Read the changed sessions, and capture finished turns for which no hook ran.
 

@@ -216,7 +216,7 @@ class Pages:
         """
         path = self._instructions(name)
 
-        def strip(path: str, now: bytes, before: bytes | None) -> bytes | None:
+        def strip(_path: str, now: bytes, _before: bytes | None) -> bytes | None:
             """The file's content without our block."""
             return _without_block(now.decode("utf-8", "surrogateescape")).encode(
                 "utf-8", "surrogateescape"

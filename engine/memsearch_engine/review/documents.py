@@ -244,7 +244,7 @@ def _skill_lines(item: Any, planned: list[Patch]) -> list[Line]:
 
 
 def decide_skill(
-    memory: Parts, case: ReviewItem, yes: bool, text: str | None
+    memory: Parts, case: ReviewItem, yes: bool, _text: str | None
 ) -> tuple[str, Step | None]:
     """Install or remove a skill. Returns a message and the step that undoes it."""
     name, planned = case.subject

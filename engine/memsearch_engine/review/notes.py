@@ -157,7 +157,7 @@ def _why_arrived(author: str) -> str:
 
 
 def decide_quarantined(
-    memory: Parts, case: ReviewItem, yes: bool, text: str | None
+    memory: Parts, case: ReviewItem, yes: bool, _text: str | None
 ) -> tuple[str, Step | None]:
     """Release or refuse quarantined notes. Returns a message and the step that undoes it."""
     if isinstance(case.subject, str | list):
@@ -287,7 +287,7 @@ def repairs(memory: Parts) -> list[ReviewItem]:
 
 
 def decide_repair(
-    memory: Parts, case: ReviewItem, yes: bool, text: str | None
+    memory: Parts, case: ReviewItem, yes: bool, _text: str | None
 ) -> tuple[str, Step | None]:
     """Carry out a repair or dismiss it. Returns a message and the step that undoes it."""
     if not yes:
@@ -331,7 +331,7 @@ def secrets(memory: Parts) -> list[ReviewItem]:
 
 
 def decide_secret(
-    memory: Parts, case: ReviewItem, yes: bool, text: str | None
+    memory: Parts, case: ReviewItem, yes: bool, _text: str | None
 ) -> tuple[str, Step | None]:
     """Scrub or allow a secret. Returns a message and the step that undoes it."""
     rule, fingerprint = case.subject

@@ -70,7 +70,7 @@ def contradictions(memory: Parts) -> list[ReviewItem]:
 
 
 def decide_pair(
-    memory: Parts, case: ReviewItem, yes: bool, text: str | None
+    memory: Parts, case: ReviewItem, yes: bool, _text: str | None
 ) -> tuple[str, Step | None]:
     """Decide on a pair of notes. Returns a message and the step that undoes it."""
     newer, older = case.subject
@@ -117,7 +117,7 @@ def stale(memory: Parts) -> list[ReviewItem]:
 
 
 def decide_stale(
-    memory: Parts, case: ReviewItem, yes: bool, text: str | None
+    memory: Parts, case: ReviewItem, yes: bool, _text: str | None
 ) -> tuple[str, Step | None]:
     """Decide on a stale note. Returns a message and the step that undoes it."""
     staleness, (name,) = memory.staleness, case.notes

@@ -183,7 +183,7 @@ def allowed(home: Home) -> frozenset[str]:
 
 
 @lru_cache(maxsize=4)
-def _read_allowed(path: str, stamp: int) -> frozenset[str]:
+def _read_allowed(path: str, _stamp: int) -> frozenset[str]:
     with open(path, encoding="utf-8") as file:
         return frozenset(re.findall(r"(?m)^[0-9a-f]{8}\b", file.read()))
 

@@ -251,7 +251,7 @@ def _sessions(file: Path) -> list[tuple[str, list[_Record]]]:
 
 
 @lru_cache(maxsize=4)
-def _parsed(file: Path, mtime_ns: int, size: int) -> list[tuple[str, list[_Record]]]:
+def _parsed(file: Path, _mtime_ns: int, _size: int) -> list[tuple[str, list[_Record]]]:
     """Like ``_sessions``, but cached by the file's state: an import opens sessions one by one."""
     text = safe_files.read(file, _MAX).decode("utf-8", "replace").replace("\r\n", "\n")
     found: list[tuple[str, list[_Record]]] = []
@@ -346,7 +346,7 @@ def _typed(file: Path, since: str) -> dict[str, str]:
 
 
 @lru_cache(maxsize=4)
-def _all_typed(file: Path, mtime_ns: int, size: int) -> list[tuple[str, str]]:
+def _all_typed(file: Path, _mtime_ns: int, _size: int) -> list[tuple[str, str]]:
     """Return (time, words) of everything that was typed, oldest first. It is cached."""
     text = safe_files.read(file, _MAX).decode("utf-8", "replace")
     found: list[tuple[str, str]] = []

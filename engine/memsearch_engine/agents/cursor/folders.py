@@ -61,7 +61,7 @@ def _minute() -> int:
 
 
 @lru_cache(maxsize=2)
-def _by_workspaces(user: Path, minute: int) -> dict[str, str]:
+def _by_workspaces(user: Path, _minute: int) -> dict[str, str]:
     """Return session -> folder of the workspace with a database that names it."""
     found: dict[str, str] = {}
     for folder in sorted((user / "workspaceStorage").glob("*/")):
@@ -105,7 +105,7 @@ def folder_of_transcript(base: Path, session: str) -> str:
 
 
 @lru_cache(maxsize=2)
-def _by_slug(home: Path, minute: int) -> dict[str, set[str]]:
+def _by_slug(home: Path, _minute: int) -> dict[str, set[str]]:
     """Return names of folders below ``projects`` -> the known folders with that name."""
     known = {text_of(_small(meta).get("cwd")) for meta in home.glob(f"{CHATS}/*/*/meta.json")}
     known |= {
