@@ -102,7 +102,7 @@ def share(
             )
         return _withdraw(sharing, names, dry_run, yes, json_)
     if not wanted and not pack:
-        return _list(memory, sharing, json_)
+        return _list(sharing, json_)
     planned = None
     if wanted:
         planned = sharing.plan(
