@@ -1,7 +1,5 @@
 """Aider (tested with 0.86.2). Its chat histories in known projects are read."""
 
-from __future__ import annotations
-
 from memsearch_engine.core.agent_registry import Agent
 
 AGENT = Agent(

@@ -1,7 +1,5 @@
 """Claude Code (tested with 2.1)."""
 
-from __future__ import annotations
-
 from memsearch_engine.core.agent_registry import Agent
 
 AGENT = Agent(

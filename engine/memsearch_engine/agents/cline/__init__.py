@@ -1,7 +1,5 @@
 """Cline CLI (tested with 3.0.65). Its sessions are read."""
 
-from __future__ import annotations
-
 from memsearch_engine.core.agent_registry import Agent
 
 AGENT = Agent(

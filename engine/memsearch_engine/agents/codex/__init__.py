@@ -1,7 +1,5 @@
 """Codex CLI (reads 0.116 to 0.169, tested with 0.169)."""
 
-from __future__ import annotations
-
 from memsearch_engine.core.agent_registry import Agent
 
 AGENT = Agent(

@@ -1,7 +1,5 @@
 """GitHub Copilot CLI (tested with 1.0.102)."""
 
-from __future__ import annotations
-
 from memsearch_engine.core.agent_registry import Agent
 
 AGENT = Agent(

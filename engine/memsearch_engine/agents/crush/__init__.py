@@ -4,8 +4,6 @@ Its sessions in known projects are read (from its source of August 2026; not tes
 program).
 """
 
-from __future__ import annotations
-
 from memsearch_engine.core.agent_registry import Agent
 
 AGENT = Agent(

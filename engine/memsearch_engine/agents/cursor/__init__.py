@@ -4,8 +4,6 @@ Sessions of the editor and of its command line are read (from the documented for
 the program).
 """
 
-from __future__ import annotations
-
 from memsearch_engine.core.agent_registry import Agent
 
 AGENT = Agent(

@@ -1,7 +1,5 @@
 """Gemini CLI (tested with 0.61)."""
 
-from __future__ import annotations
-
 from memsearch_engine.core.agent_registry import Agent
 
 AGENT = Agent(

@@ -1,7 +1,5 @@
 """Goose (tested with 1.52.0 and 1.37.0). Its sessions are read."""
 
-from __future__ import annotations
-
 from memsearch_engine.core.agent_registry import Agent
 
 AGENT = Agent(

@@ -1,7 +1,5 @@
 """Kilo CLI (tested with 7.7.7). Its sessions are read."""
 
-from __future__ import annotations
-
 from memsearch_engine.core.agent_registry import Agent
 
 AGENT = Agent(

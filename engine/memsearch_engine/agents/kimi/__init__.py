@@ -1,7 +1,5 @@
 """Kimi Code (tested with 2.1.0). Its sessions are read."""
 
-from __future__ import annotations
-
 from memsearch_engine.core.agent_registry import Agent
 
 AGENT = Agent(

@@ -1,7 +1,5 @@
 """OpenClaw (tested with 2026.9)."""
 
-from __future__ import annotations
-
 from memsearch_engine.core.agent_registry import Agent
 
 AGENT = Agent(

@@ -1,7 +1,5 @@
 """OpenCode (tested with 1.18)."""
 
-from __future__ import annotations
-
 from memsearch_engine.core.agent_registry import Agent
 
 AGENT = Agent(

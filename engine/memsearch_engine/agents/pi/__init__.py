@@ -1,7 +1,5 @@
 """pi (tested with 0.74, 0.87 and 1.5)."""
 
-from __future__ import annotations
-
 from memsearch_engine.core.agent_registry import Agent
 
 AGENT = Agent(

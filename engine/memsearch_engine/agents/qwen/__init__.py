@@ -1,7 +1,5 @@
 """Qwen Code (tested with 0.15 and 0.24)."""
 
-from __future__ import annotations
-
 from memsearch_engine.core.agent_registry import Agent
 
 AGENT = Agent(

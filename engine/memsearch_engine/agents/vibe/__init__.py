@@ -1,7 +1,5 @@
 """Mistral Vibe (tested with 2.16 and 3.0.2). Its sessions are read."""
 
-from __future__ import annotations
-
 from memsearch_engine.core.agent_registry import Agent
 
 AGENT = Agent(

@@ -1,7 +1,5 @@
 """Zed's own agent. Its threads are read (from its source of 2026; not tested with the program)."""
 
-from __future__ import annotations
-
 from memsearch_engine.core.agent_registry import Agent
 
 AGENT = Agent(
