@@ -16,6 +16,7 @@ from __future__ import annotations
 __version__ = "0.5.0"
 
 __all__ = [
+    "FILTERS",
     "FILTER_KEYS",
     "FLAGS",
     "KINDS",
@@ -214,6 +215,7 @@ _PUBLIC = {
     "fenced": "injection.session_start",
     "Files": "search.files",
     "files_named": "injection.notes:changed_files",
+    "FILTERS": "search.request",
     "FILTER_KEYS": "search.request",
     "Fix": "actions.answers",
     "FLAGS": "search.request:IS",
@@ -408,7 +410,7 @@ if TYPE_CHECKING:
     from memsearch_engine.search.explain import Absence
     from memsearch_engine.search.files import Files
     from memsearch_engine.search.hits import Answer, Hit
-    from memsearch_engine.search.request import FILTER_KEYS, KINDS, SearchRequest
+    from memsearch_engine.search.request import FILTER_KEYS, FILTERS, KINDS, SearchRequest
     from memsearch_engine.search.request import IS as FLAGS
     from memsearch_engine.search.request import parse as parse_query
     from memsearch_engine.search.sections import Section

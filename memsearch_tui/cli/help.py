@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
+
 import click
+from memsearch_engine import FILTERS
 
 from memsearch_tui.cli import terminal
 
-TOPICS = {
+_TOPICS = {
     "query": """\
 Words and filters of `memsearch search` and of the app's search.
 
   redis ttl             notes about these words, by meaning and by word
   "pool size"           the exact phrase
   -draft                without notes that have this word (three letters or more)
-  agent:codex           of this agent; agent:me of yours; -agent:codex of any other
-  project:website       of this project; project:* of all (also --all)
-  session:abc123        of this conversation
-  day:2026-02-09        of this day; after:7d since then; before:2026-03 before it
-                        days: 2026-02-09, 2026-02, 7d, yesterday, mon, 14-mar, 3-weeks-ago
-  as-of:2026-03-01      notes as they were at the end of that day
-  kind:note             turn, note, memory, fact, summary, project, user, native
-  is:pinned             pinned, superseded, expired, pending, untrusted, stale, unmerged,
-                        conflict, shared
-  has:evidence          whose conversation can still be opened
-  path:docs/            of files under this path
-  branch:main           whose turn ran on this branch
-  by:ana                shared by this person
+{filters}
 
 A word that only looks like a filter is searched as text, with a note on stderr: the exit code does
 not change. `--strict` makes it an error (2). `--explain` prints why each hit was found,
@@ -80,6 +71,20 @@ Examples:
   memsearch help --all           every command
   memsearch help query           words and filters of a search
   memsearch help agents import   one command"""
+
+
+def _filters() -> str:
+    """Return a row for each filter of queries."""
+    rows = []
+    for one in FILTERS.values():
+        lines = [line for part in one.meaning.split("\n") for line in wrap(part, 70)]
+        rows += [
+            f"  {left:<21} {line}" for left, line in zip([one.example, *[""] * len(lines)], lines)
+        ]
+    return "\n".join(rows)
+
+
+TOPICS = {name: text.replace("{filters}", _filters()) for name, text in _TOPICS.items()}
 
 
 @click.command("help", epilog=EXAMPLES)

@@ -20,17 +20,12 @@ _DATES = ("today", "yesterday", "7d", "30d", "90d", "mon", "14-mar", "last-march
 
 def _values(name: str) -> Sequence[str]:
     """Return the values of a filter, if they can be listed."""
-    from memsearch_engine import FLAGS as IS
-    from memsearch_engine import KINDS, agent_names
+    from memsearch_engine import FILTERS
 
-    listed = {
-        "agent": agent_names(),
-        "kind": KINDS,
-        "is": IS,
-        "has": ("evidence",),
-        "after": _DATES[2:],
-    }
-    return listed.get(name, _DATES if name in ("day", "before", "as-of") else ())
+    known = FILTERS.get(name)
+    if known and known.is_date:
+        return _DATES[2:] if name == "after" else _DATES
+    return known.values if known else ()
 
 
 class QueryBox(InOrder, Input):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import click
 import pytest
+from memsearch_engine import FILTERS
 
 from memsearch_tui.cli import commands
 from memsearch_tui.cli.group import cli, run
@@ -37,6 +39,15 @@ def test_a_topic_is_explained_in_lines_that_fit(topic, capsys):
     assert run(["help", topic]) == 0
     out = capsys.readouterr().out
     assert out.strip() and max(map(len, out.splitlines())) <= 100
+
+
+def test_every_filter_is_described(capsys):
+    assert run(["help", "query"]) == 0
+    help_ = capsys.readouterr().out
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "queries.md").read_text()
+    for key, one in FILTERS.items():
+        assert one.example.startswith(f"{key}:")
+        assert f"{key}:" in help_ and f"`{key}:" in page
 
 
 def test_help_of_a_command_is_its_help(capsys):

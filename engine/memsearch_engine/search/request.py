@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from datetime import date
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -40,34 +40,60 @@ IS = (
     "conflict",
     "shared",
 )
-_DATES = "2026-02-09, 2026-02, 7d, today, yesterday"
-_VALUES = {
-    "agent": ", ".join(AGENTS),
-    "kind": ", ".join(KINDS),
-    "is": ", ".join(IS),
-    "has": "evidence",
-    "day": _DATES,
-    "after": _DATES,
-    "before": _DATES,
-    "as-of": _DATES,
+_DATES = ("2026-02-09", "2026-02", "7d", "today", "yesterday")
+
+
+class QueryFilter(NamedTuple):
+    """A filter of queries: what its values are, and how help describes it.
+
+    Attributes:
+        example: the filter with a value.
+        meaning: completes "notes …"; empty if another filter's row describes it, too.
+        values: all values, or examples if ``is_date``; () if they cannot be listed.
+        is_date: a value is a date or a range of days.
+        excludes: a minus before the filter leaves out what it matches.
+    """
+
+    example: str
+    meaning: str
+    values: tuple[str, ...] = ()
+    is_date: bool = False
+    excludes: bool = True
+
+
+#: The filters of queries, in the order of help.
+FILTERS = {
+    "agent": QueryFilter(
+        "agent:codex", "of this agent; agent:me of yours; -agent:codex of any other", AGENTS
+    ),
+    "project": QueryFilter(
+        "project:website", "of this project; project:* of all (also --all)", excludes=False
+    ),
+    "session": QueryFilter("session:abc123", "of this conversation"),
+    "day": QueryFilter(
+        "day:2026-02-09",
+        "of this day; after:7d since then; before:2026-03 before it\n"
+        "days: 2026-02-09, 2026-02, 7d, yesterday, mon, 14-mar, 3-weeks-ago",
+        _DATES,
+        is_date=True,
+    ),
+    "after": QueryFilter("after:7d", "", _DATES, is_date=True, excludes=False),
+    "before": QueryFilter("before:2026-03", "", _DATES, is_date=True, excludes=False),
+    "as-of": QueryFilter(
+        "as-of:2026-03-01",
+        "notes as they were at the end of that day",
+        _DATES,
+        is_date=True,
+        excludes=False,
+    ),
+    "kind": QueryFilter("kind:note", ", ".join(KINDS), KINDS),
+    "is": QueryFilter("is:pinned", ", ".join(IS), IS),
+    "has": QueryFilter("has:evidence", "whose conversation can still be opened", ("evidence",)),
+    "path": QueryFilter("path:docs/", "of files under this path"),
+    "branch": QueryFilter("branch:main", "whose turn ran on this branch"),
+    "by": QueryFilter("by:ana", "shared by this person"),
 }
-#: Filters that a minus cannot exclude.
-_NOT_EXCLUDED = ("after", "before", "as-of", "project")
-FILTER_KEYS = (
-    "agent",
-    "project",
-    "session",
-    "day",
-    "after",
-    "before",
-    "kind",
-    "has",
-    "is",
-    "path",
-    "branch",
-    "by",
-    "as-of",
-)
+FILTER_KEYS = tuple(FILTERS)
 
 _TOKEN = re.compile(
     r'(?P<neg>-)?(?:(?P<key>[a-z]+(?:-[a-z]+)?):)?(?:"(?P<quoted>[^"]*)"|(?P<word>[^\s"]+))'
@@ -191,11 +217,13 @@ class SearchRequest(msgspec.Struct):
         parts = [f"the query was cut after {MAX_QUERY} characters"] if self.is_cut else []
         for word in self.misread:
             key = word.partition(":")[0]
-            if key.startswith("-") and key[1:] in _NOT_EXCLUDED:
+            known = FILTERS.get(key.lstrip("-"))
+            if known is None:
+                why = f"did you mean {_nearest(key.lstrip('-'))}: ?"
+            elif key.startswith("-") and not known.excludes:
                 why = f"{key[1:]}: has no exclusion"
             else:
-                key = key.lstrip("-")
-                why = _VALUES[key] if key in _VALUES else f"did you mean {_nearest(key)}: ?"
+                why = ", ".join(known.values)
             parts.append(f"{word} is no filter ({why}): searched as text")
         return "; ".join(parts)
 
@@ -352,22 +380,31 @@ def parse(raw: str, today: date | None = None, **options: Any) -> SearchRequest:
     request.is_cut = len(raw) > MAX_QUERY
     text = raw[:MAX_QUERY]
     words: list[str] = []
-    fields: dict[str, Any] = {
-        "agents": [],
-        "sessions": [],
-        "kinds": [],
-        "first_day": "",
-        "last_day": "",
+    lists: dict[str, list[str]] = {
+        "agent": [],
+        "session": [],
+        "kind": [],
+        "project": request.projects,
+        "has": request.has,
+        "is": request.flags,
+        "path": request.paths,
+        "branch": request.branches,
+        "by": request.authors,
     }
+    days = ["", ""]
     for match in _TOKEN.finditer(text):
         value = match["quoted"] if match["quoted"] is not None else match["word"]
         key, negative = match["key"] or "", bool(match["neg"])
-        if key in FILTER_KEYS and _apply(request, fields, key, value, negative, today):
-            continue
+        known = FILTERS.get(key)
+        if known and value and (known.excludes or not negative):
+            if known.is_date and _apply_date(request, days, key, value, negative, today):
+                continue
+            if not known.is_date and _apply(request, lists, key, value, negative):
+                continue
         if key:
             words.append(match[0])
-            is_meant = key in _VALUES or (negative and key in _NOT_EXCLUDED)
-            if value and (is_meant or (key not in FILTER_KEYS and _nearest(key))):
+            is_meant = known and (known.values or (negative and not known.excludes))
+            if value and (is_meant or (known is None and _nearest(key))):
                 request.misread.append(f"{match['neg'] or ''}{key}:{value}"[:60])
         elif negative and value and (match["quoted"] is not None or _EXCLUDABLE.fullmatch(value)):
             request.excluded.append(value)
@@ -379,11 +416,11 @@ def parse(raw: str, today: date | None = None, **options: Any) -> SearchRequest:
             words.append(match[0])
     request.text = " ".join(words)
     request.filter = Filter(
-        tuple(fields["agents"]),
-        tuple(fields["sessions"]),
-        tuple(fields["kinds"]),
-        fields["first_day"],
-        fields["last_day"],
+        tuple(lists["agent"]),
+        tuple(lists["session"]),
+        tuple(lists["kind"]),
+        days[0],
+        days[1],
         request.as_of,
     )
     request.last_is_partial = (
@@ -394,59 +431,48 @@ def parse(raw: str, today: date | None = None, **options: Any) -> SearchRequest:
 
 
 def _apply(
-    request: SearchRequest,
-    fields: dict[str, Any],
-    key: str,
-    value: str,
-    negative: bool,
-    today: date,
+    request: SearchRequest, lists: dict[str, list[str]], key: str, value: str, negative: bool
 ) -> bool:
-    """Add a ``key:value`` filter to the request; False if it is not a valid filter."""
-    if not value:
-        return False
-    lower = value.lower()
+    """Add a filter that is no date to the request; False if its value is not valid."""
+    values = FILTERS[key].values
     if key == "agent":
-        value = _AGENT_NAMES.get(lower, lower)
-        if value not in AGENTS:
-            return False
-        return _put(request, fields["agents"], key, value, negative)
-    if key == "kind":
-        return lower in KINDS and _put(request, fields["kinds"], key, lower, negative)
-    if key == "session":
-        return _put(request, fields["sessions"], key, value, negative)
-    if key == "path":
-        return _put(request, request.paths, key, value, negative)
-    if key == "branch":
-        return _put(request, request.branches, key, value, negative)
-    if key == "by":
-        return _put(request, request.authors, key, author_name(value), negative)
-    if key == "project" and not negative:
-        request.projects.append(value)
+        value = _AGENT_NAMES.get(value.lower(), value.lower())
+    elif key == "by":
+        value = author_name(value)
+    elif values:
+        value = value.lower()
+    if values and value not in values:
+        return False
+    if negative:
+        request.excluded_filters.append((key, value))
+    else:
+        lists[key].append(value)
+    return True
+
+
+def _apply_date(
+    request: SearchRequest, days: list[str], key: str, value: str, negative: bool, today: date
+) -> bool:
+    """Add a filter that is a date to the request; False if its value is not valid.
+
+    Args:
+        days: the first and the last day, ``""`` for any; changed.
+    """
+    span = date_in_words(value.lower(), today)
+    if span is None:
+        return False
+    if negative:
+        request.excluded_filters.append((key, span[0]))
+    elif key == "as-of":
+        request.as_of = min(request.as_of or span[1], span[1])
+    if negative or key == "as-of":
         return True
-    if key == "has":
-        return lower == "evidence" and _put(request, request.has, key, lower, negative)
-    if key == "is":
-        return lower in IS and _put(request, request.flags, key, lower, negative)
-    if key in ("day", "after", "before", "as-of"):
-        span = date_in_words(lower, today)
-        if span is None:
-            return False
-        if key == "as-of":
-            if not negative:
-                request.as_of = min(request.as_of or span[1], span[1])
-            return not negative
-        if key == "day" and negative:
-            request.excluded_filters.append(("day", span[0]))
-            return True
-        if negative:
-            return False
-        if key in ("day", "after"):
-            fields["first_day"] = max(fields["first_day"], span[0])
-        if key in ("day", "before"):
-            last = span[1] if key == "day" else span[0]
-            fields["last_day"] = min(fields["last_day"] or last, last)
-        return True
-    return False
+    if key != "before":
+        days[0] = max(days[0], span[0])
+    if key != "after":
+        last = span[1] if key == "day" else span[0]
+        days[1] = min(days[1] or last, last)
+    return True
 
 
 def _nearest(key: str) -> str:
@@ -454,14 +480,6 @@ def _nearest(key: str) -> str:
     from difflib import get_close_matches  # 3 ms, and a mistyped filter is rare
 
     return next(iter(get_close_matches(key, FILTER_KEYS, 1, 0.75)), "")
-
-
-def _put(request: SearchRequest, values: list[str], key: str, value: str, negative: bool) -> bool:
-    if negative:
-        request.excluded_filters.append((key, value))
-    else:
-        values.append(value)
-    return True
 
 
 def request_of(query: str | SearchRequest, **options: Any) -> SearchRequest:
