@@ -107,7 +107,7 @@ ACTIVITY = {
         {"entry_id": "3fa9c1d2b1c0", "tries": 2, "reason": "https://api.example.com answered 429"}
     ],
     "spend": [Spent("2026-02-09", "summarize", "native", "haiku", 12, 18400, 2100, 0.0, 1)],
-    "told": TOLD,
+    "injected": TOLD,
     "today_tokens": 20500,
     "daily_tokens": 200000,
     "provider": "native",
