@@ -11,6 +11,7 @@ from memsearch_tui.cli import output
 from memsearch_tui.cli.commands import Command
 from memsearch_tui.cli.lazy import LazyGroup
 from memsearch_tui.cli.options import as_json
+from memsearch_tui.cli.review import quarantined
 from memsearch_tui.counted import many
 
 if TYPE_CHECKING:
@@ -114,7 +115,8 @@ def not_written_here(memory: Memory) -> str:
     Returns:
         The number of notes, the evidence and the commands; '' if there are no such notes.
     """
-    arrived = [note for note in memory.trust.quarantined() if note.why is QuarantineReason.ARRIVED]
+    waiting = quarantined(memory.review.cases("held"))
+    arrived = [note for note in waiting if note.why is QuarantineReason.ARRIVED]
     if not arrived:
         return ""
     cited = sum(bool(note.conversation) for note in arrived)

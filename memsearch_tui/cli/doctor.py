@@ -9,6 +9,7 @@ from typing import Any
 
 from memsearch_engine import Memory, MemsearchError, agents_live
 
+from memsearch_tui.cli.review import quarantined
 from memsearch_tui.counted import many
 
 
@@ -247,7 +248,7 @@ def _trust(memory: Memory) -> dict[str, Any]:
         text = f"a scrub was interrupted ({', '.join(left)})"
         return _check("trust", False, text, "run the same `memsearch secrets scrub` again")
     try:
-        waiting = len(memory.trust.quarantined())
+        waiting = len(quarantined(memory.review.cases("held")))
     except MemsearchError as error:
         return _check("trust", False, str(error), error.hint)
     return _check(
@@ -266,14 +267,14 @@ def _repair(memory: Memory) -> dict[str, Any]:
     from collections import Counter
 
     try:
-        kinds = Counter(finding.kind for finding in memory.repair.findings())
+        kinds = Counter(case.subject.kind for case in memory.review.cases("repair"))
     except MemsearchError as error:
         return _check("notes' quality", False, str(error), error.hint)
     text = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
     return _check(
         "notes' quality",
         True,
-        f"{text} (`memsearch repair`)" if text else "no junk, no repetitions",
+        f"{text} (`memsearch review`)" if text else "no junk, no repetitions",
     )
 
 

@@ -14,6 +14,7 @@ from memsearch_engine import Memory, UsageError, agent_names
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json, as_text, days_of
+from memsearch_tui.cli.review import print_cases
 from memsearch_tui.counted import many
 
 
@@ -348,7 +349,8 @@ def _show_documents(learned: engine.LongTerm, everything: bool, json_: bool) -> 
         "\b\nExamples:\n"
         "  memsearch longterm review                 what waits\n"
         "  memsearch longterm review accept --all\n"
-        "  memsearch longterm review reject 7.2 7.5\n"
+        "  memsearch longterm review reject 7.2 7.5  changes 2 and 5 of proposal 7, as --json"
+        " numbers them\n"
         "  memsearch longterm review accept 7.3 --text '- Deploys need two approvals"
         " [mem:3f9a2c1b]'"
     )
@@ -361,20 +363,18 @@ def _show_documents(learned: engine.LongTerm, everything: bool, json_: bool) -> 
 def review(
     verdict: str, names: tuple[str, ...], everything: bool, text: str | None, json_: bool
 ) -> int:
-    """Decide on what a consolidation proposes, change by change. What is rejected is not proposed
-    again.
+    """Decide on what a consolidation proposes, change by change: the group `longterm` of `memsearch
+    review`. What is rejected is not proposed again.
     """
-    import msgspec
-
-    learned = Memory().longterm
+    memory = Memory()
+    learned = memory.longterm
     if verdict == "show":
         proposal = learned.pending()
         if json_:
-            output.emit({"proposal": msgspec.to_builtins(proposal)})
-        elif proposal is None:
-            output.say("nothing waits for review")
+            output.emit({"proposal": proposal})
         else:
-            _show_proposal(learned, proposal)
+            _show_proposal(proposal)
+            print_cases(memory.review.cases("longterm"))
         return 0 if proposal else 1
     if bool(names) == everything:
         raise UsageError("name changes, or pass --all", "`memsearch longterm review` lists them")
@@ -403,27 +403,21 @@ def _named(names: tuple[str, ...]) -> tuple[int, list[int]]:
     ):
         raise UsageError(
             f"{' '.join(names)!r} names no changes of one proposal",
-            "write 7.2, as `memsearch longterm review` lists them",
+            "write 7.2, as `memsearch longterm review --json` numbers them, or use"
+            " `memsearch review accept ID`",
         )
     return (int(parts[0][0]) if parts else 0), [int(second) for _, _, second in parts]
 
 
-def _show_proposal(learned: engine.LongTerm, proposal: engine.Proposal) -> None:
-    names = {memory.id: f"{memory.agent} {memory.session[:13]}" for memory in learned.all()}
+def _show_proposal(proposal: engine.Proposal | None) -> None:
+    """Print when a proposal was made, and by which model."""
+    if proposal is None:
+        return
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(proposal.at))
     output.echo(
         f"proposed {when} by {proposal.model} from {many(len(proposal.memories), 'memory')},"
-        f" {proposal.tokens:,} tokens"
+        f" {proposal.tokens:,} tokens\n"
     )
-    for hunk in proposal.waiting:
-        output.echo(
-            f"\n{proposal.id}.{hunk.number}  {hunk.path}  {output.safe(hunk.section.lstrip('# '))}"
-        )
-        for sign, lines, role in (("-", hunk.before, "bad"), ("+", hunk.after, "good")):
-            for line in lines:
-                output.echo(output.style(f"   {sign} {output.safe(line)}", role))
-        sources = ", ".join(names.get(name, name) for name in hunk.memories) or "names no session"
-        output.echo(output.style(f"     from {output.safe(sources)}", "dim"))
 
 
 @longterm.command(epilog="\b\nExample:\n  memsearch longterm restore 3f9a2c1b")

@@ -5,10 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import click
-from memsearch_engine import REVIEW_GROUPS, Memory, MemsearchError, ReviewItem, UsageError
+from memsearch_engine import (
+    REVIEW_GROUPS,
+    Memory,
+    MemsearchError,
+    QuarantinedNote,
+    ReviewItem,
+    UsageError,
+)
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json
+from memsearch_tui.cli.terminal import cells
 from memsearch_tui.counted import many
 
 EXAMPLES = """\b
@@ -20,6 +28,7 @@ Examples:
   memsearch review undo                undo the last answer
   memsearch review --secrets           look for secrets too"""
 _TONES = {"strong", "dim", "good", "bad", "warn", "match", "agent"}
+_LEAST = 20  # columns of a cut line in a narrow terminal
 _SHOWN = 8  # cases of each group in the full list
 _ALL = click.option("--all", "-a", "everything", is_flag=True, help="All known projects.")
 _YES = click.option("--yes", "-y", is_flag=True, help="Don't ask.")
@@ -96,6 +105,14 @@ def case_json(case: ReviewItem) -> dict[str, Any]:
     }
 
 
+def quarantined(cases: list[ReviewItem]) -> list[QuarantinedNote]:
+    """Return the notes of the group ``quarantine``, newest day first."""
+    notes: list[QuarantinedNote] = [
+        note for case in cases if case.kind == "held" for note in case.subject
+    ]
+    return sorted(notes, key=lambda note: note.day, reverse=True)
+
+
 def _found(memory: Memory, names: tuple[str, ...]) -> list[ReviewItem]:
     """Return the cases that *names* mean. Secrets are searched only if one of them is named."""
     groups = {name for name, _ in REVIEW_GROUPS.values()}
@@ -119,23 +136,38 @@ def review_open(names: tuple[str, ...], everything: bool, json_: bool) -> None:
     if json_:
         output.emit({"cases": [case_json(case) for case in cases]})
         return
-    for place, case in enumerate(cases):
-        if place:
-            output.echo()
-        output.echo(output.style(output.safe(case.title), "strong"))
+    print_cases(cases)
+    for name in cases[0].notes[:3] if len(cases) == 1 else ():
+        output.say(f"`memsearch expand {name}` shows the note")
+
+
+def print_cases(cases: list[ReviewItem], *, room: int = 0) -> None:
+    """Print cases with their evidence and their answers. The views of the queue use it, too.
+
+    Args:
+        room: cut lines to this many columns; 0: print them whole.
+    """
+    for case in cases:
+        title = output.clip(case.title, max(room - 10, _LEAST)) if room else case.title
+        output.echo(output.style(output.safe(f"{case.id}  {title}"), "strong"))
         for line in case.detail:
-            parts = [
-                output.style(output.safe(text), tone) if tone in _TONES else output.safe(text)
-                for text, tone in line
-            ]
-            output.echo(f"  {''.join(parts)}".rstrip())
-        answers = [f"accept: {case.yes}"] * bool(case.yes) + [f"reject: {case.no}"] * bool(case.no)
+            parts = [(output.safe(text), tone) for text, tone in line]
+            whole = "".join(text for text, _ in parts)
+            if room and cells(whole) > room - 2:
+                parts = [(output.clip(whole, max(room - 2, _LEAST)), parts[-1][1])]
+            shown = (output.style(text, tone) if tone in _TONES else text for text, tone in parts)
+            output.echo(f"  {''.join(shown)}".rstrip())
         output.echo()
-        output.say(
-            f"`memsearch review accept|reject {case.id}` ({'; '.join(answers) or 'no answer'})"
-        )
-        for name in case.notes[:3]:
-            output.say(f"`memsearch expand {name}` shows the note")
+    answers = dict.fromkeys(
+        f"`memsearch review {word} {case.id if len(cases) == 1 else 'ID'}`: {answer}"
+        for case in cases
+        for word, answer in (("accept", case.yes), ("reject", case.no))
+        if answer
+    )
+    for answer in answers:
+        output.say(answer)
+    if not cases:
+        output.say("nothing waits")
 
 
 @review.command(
@@ -192,16 +224,17 @@ def _decide(
         raise UsageError("--text goes with one proposal of one line")
     if len(fit) > 1:
         output.confirm(f"{word.title()} {many(len(fit), 'case')}?", yes)
-    done, failed = [], []
+    done, failed, back = [], [], False
     for case in fit:
         if accept and case.asks:
             output.confirm(case.asks.removesuffix(" Type yes"), yes)
         try:
-            message = memory.review.decide(case, accept, text).said
+            decision = memory.review.decide(case, accept, text)
         except MemsearchError as error:
             failed.append({"id": case.id, "title": case.title, "error": str(error)})
         else:
-            done.append({"id": case.id, "title": case.title, "said": message})
+            done.append({"id": case.id, "title": case.title, "said": decision.said})
+            back = back or decision.back is not None
     if json_:
         output.emit({"decided": done, "failed": failed})
     else:
@@ -212,7 +245,7 @@ def _decide(
             )
         for row in failed:
             output.say(f"failed: {output.clip(row['title'], room)}: {output.safe(row['error'])}")
-        if done:
+        if back:
             output.say("`memsearch review undo` undoes the last answer")
     return 5 if failed else 0
 

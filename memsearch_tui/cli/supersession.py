@@ -10,9 +10,10 @@ from memsearch_engine import Memory, UsageError
 from memsearch_tui.cli import output
 from memsearch_tui.cli.find import supersessions
 from memsearch_tui.cli.options import as_json
+from memsearch_tui.cli.review import print_cases
 
 if TYPE_CHECKING:
-    from memsearch_engine import Row, Supersession
+    from memsearch_engine import ReviewItem, Row, Supersession
 
 
 @click.command(
@@ -103,9 +104,13 @@ def supersession(newer: str | None, older: str | None, verdict: str | None, json
             raise UsageError(
                 "a decision needs both notes", "memsearch supersession NEWER OLDER --no"
             )
-        return _show_amendments(memory.supersession.pairs(newer or ""), json_)
+        return _show_pairs(memory, newer, json_)
     override = {"no": False, "off": None, None: True}[verdict]
-    before = memory.supersession.override(newer, older, override)
+    if case := _waiting(memory, newer, older) if override is not None else None:
+        before = None
+        memory.review.decide(case, bool(override))
+    else:
+        before = memory.supersession.override(newer, older, override)
     if json_:
         output.emit({"newer": newer, "older": older, "amends": override, "before": before})
     else:
@@ -116,7 +121,20 @@ def supersession(newer: str | None, older: str | None, verdict: str | None, json
     return 0
 
 
-def _show_amendments(found: list[Supersession], json_: bool) -> int:
+def _waiting(memory: Memory, newer: str, older: str) -> ReviewItem | None:
+    """Return the case of the review queue for these notes; None if they do not wait."""
+    for case in memory.review.cases("amends", "contradicts"):
+        if case.notes[0].startswith(newer) and case.notes[1].startswith(older):
+            return case
+    return None
+
+
+def _show_pairs(memory: Memory, name: str | None, json_: bool) -> int:
+    """Print the pairs of a note; without a name, the pairs that wait in the review queue."""
+    cases = [] if name else memory.review.cases("amends")
+    found: list[Supersession] = (
+        memory.supersession.pairs(name) if name else [case.subject for case in cases]
+    )
     if json_:
         pairs = [
             {
@@ -132,6 +150,9 @@ def _show_amendments(found: list[Supersession], json_: bool) -> int:
         ]
         output.emit({"amendments": pairs})
         return 0
+    if not name:
+        print_cases(cases)
+        return 0
     for pair in found:
         output.echo(
             output.style(f"{pair.newer.entry_id} supersedes {pair.older.entry_id}", "strong")
@@ -144,7 +165,7 @@ def _show_amendments(found: list[Supersession], json_: bool) -> int:
         "`memsearch supersession NEWER OLDER` confirms one, `--no` rejects it; `memsearch review`"
         " lists all that waits"
         if found
-        else "nothing was found, or all of it was decided"
+        else "no other note supersedes it, and it supersedes none"
     )
     return 0
 

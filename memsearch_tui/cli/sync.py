@@ -6,10 +6,11 @@ from typing import Any, Literal
 
 import click
 import memsearch_engine as engine
-from memsearch_engine import Memory, UsageError
+from memsearch_engine import Memory, NotFound, UsageError
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json, scope
+from memsearch_tui.cli.review import print_cases
 from memsearch_tui.counted import many
 
 
@@ -212,8 +213,7 @@ def _say_details(done: engine.SyncRound) -> None:
         output.echo("more conversations go with the next rounds")
     if done.conflicts:
         output.echo(
-            f"! {many(done.conflicts, 'note')} changed in two places: `memsearch sync conflicts`"
-            " decides"
+            f"! {many(done.conflicts, 'note')} changed in two places: `memsearch review` decides"
         )
     for problem in (*done.problems, *([done.error] if done.error else [])):
         output.echo(f"! {output.safe(problem)}")
@@ -262,32 +262,35 @@ def conflicts(
     project: str | None,
     json_: bool,
 ) -> int:
-    """List notes whose text was changed in two places, or decide one. Sessions get neither
-    text until then.
+    """List notes whose text was changed in two places, or decide one: the group `conflicts` of
+    `memsearch review`. Sessions get neither text until then.
     """
-    conflicts = Memory(everything=everything, project=project).conflicts
-    if name is None:
-        if keep or text:
-            raise UsageError("which one?", "`memsearch sync conflicts` lists them")
-        found = conflicts.all()
-        if json_:
-            output.emit({"conflicts": [_as_json(case) for case in found]})
-        for case in found if not json_ else []:
-            _say(case)
-        if not json_:
-            output.say(
-                "`memsearch sync conflicts ENTRY --keep shown|other|both` decides"
-                if found
-                else "nothing was changed in two places"
-            )
-        return 1 if found else 0
-    case = conflicts.get(name)
+    memory = Memory(everything=everything, project=project)
+    if name is None and (keep or text):
+        raise UsageError("which one?", "`memsearch sync conflicts` lists them")
+    cases = memory.review.cases("conflict")
+    if name is not None:
+        cases = [case for case in cases if any(one.startswith(name) for one in case.notes)]
+        if not cases:
+            raise NotFound(f"no conflict {name}", "`memsearch sync conflicts` lists them")
     if not (keep or text):
-        output.emit(_as_json(case)) if json_ else _say(case)
-        return 1
-    conflicts.decide(case, keep or "shown", text)
+        found = [_as_json(case.subject) for case in cases]
+        if json_:
+            output.emit({"conflicts": found} if name is None else found[0])
+        else:
+            print_cases(cases)
+            if cases:
+                output.say(
+                    f"`memsearch sync conflicts {cases[0].notes[-1]} --keep both`: two notes"
+                )
+        return 1 if cases else 0
+    conflict: engine.TextConflict = cases[0].subject
+    if keep == "both":  # an answer that the queue, with its two answers, does not have
+        memory.conflicts.decide(conflict, keep, text)
+    else:
+        memory.review.decide(cases[0], keep != "other", text)
     (
-        output.emit({"decided": case.id, "keep": "text" if text else keep})
+        output.emit({"decided": conflict.id, "keep": "text" if text else keep})
         if json_
         else output.echo("decided - `memsearch undo` takes it back")
     )
@@ -309,14 +312,6 @@ def _as_json(case: engine.TextConflict) -> dict[str, Any]:
         "shown": side(case.entry),
         "other": side(case.other),
     }
-
-
-def _say(case: engine.TextConflict) -> None:
-    output.echo(output.beside(f"{case.id}  {case.day} {case.other.time}  ", case.other.title, 60))
-    for what, entry in (("shown", case.entry), ("other", case.other)):
-        output.echo(output.style(f"  {what}{'' if entry else ': it was deleted'}", "dim"))
-        for line in entry.body.splitlines() if entry else ():
-            output.echo(f"    {output.safe(line)}")
 
 
 @sync.group("git-driver")

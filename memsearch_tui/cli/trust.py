@@ -12,6 +12,7 @@ from memsearch_engine import Memory, MemsearchError, NotFound, UsageError
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json, scope
+from memsearch_tui.cli.review import print_cases, quarantined
 from memsearch_tui.counted import many
 
 
@@ -197,14 +198,6 @@ def secrets_allow(fingerprints: tuple[str, ...], off: bool, json_: bool) -> None
     output.emit({"allowed": fine}) if json_ else output.echo(f"{len(fine)} allowed")
 
 
-_WHY = {
-    engine.QuarantineReason.OUTSIDE: "content from outside",
-    engine.QuarantineReason.SUSPECT: "reads like an instruction",
-    engine.QuarantineReason.ARRIVED: "not written here",
-    engine.QuarantineReason.CONTRADICTS: "its file contradicts your decision",
-}
-
-
 @click.group()
 def trust() -> None:
     """Quarantined notes: they contain content from outside, read like instructions or were not
@@ -217,38 +210,15 @@ def trust() -> None:
 @scope
 @as_json
 def trust_review(everything: bool, project: str | None, json_: bool) -> int:
-    """List quarantined notes, with the lines that read like instructions to an agent."""
-    import msgspec
-
-    found = Memory(everything=everything, project=project).trust.quarantined()
+    """List quarantined notes with the reasons: the group `quarantine` of `memsearch review`."""
+    cases = Memory(everything=everything, project=project).review.cases("held")
     if json_:
-        output.emit({"held": msgspec.to_builtins(found)})
-        return 0 if found else 1
-    for note in found:
-        why = _WHY[note.why]
-        output.echo(
-            output.beside(
-                f"{note.entry_id[:8]}  {note.day} {note.time}  {note.agent:12s} {why}: ",
-                note.title,
-                60,
-            )
-        )
-        if note.decision:
-            output.echo(output.style(f"          {note.decision}", "warn"))
-        for line in note.lines:
-            output.echo(output.style(output.beside("          > ", line, 100), "warn"))
-    output.say(
-        f"{len(found)} waiting - `memsearch review accept ENTRY` releases one, `memsearch review"
-        " reject ENTRY` deletes it; `memsearch trust release --here` releases all of this project"
-        if found
-        else "nothing waits"
-    )
-    if any(note.why is engine.QuarantineReason.CONTRADICTS for note in found):
-        output.say(
-            "where a file contradicts your decision: `memsearch trust accept ENTRY…`: the file is"
-            " right; `memsearch trust reject ENTRY…`: your decision stays"
-        )
-    return 0 if found else 1
+        output.emit({"held": quarantined(cases)})
+    else:
+        print_cases(cases, room=output.width())
+        if cases:
+            output.say("`memsearch trust release ENTRY` releases one note of a file")
+    return 0 if cases else 1
 
 
 _ENTRIES = click.argument("names", nargs=-1, metavar="ENTRY...")
@@ -471,26 +441,29 @@ def repair(
     names: tuple[str, ...], yes: bool, everything: bool, project: str | None, json_: bool
 ) -> int:
     """Find junk (stubs, error texts, echoes, prompts), notes that say nearly the same, and what a
-    merge by lines has damaged. Nothing is changed unasked; junk is deleted and repetitions become
-    one note with all their anchors. `memsearch undo` takes each back.
+    merge by lines has damaged: the group `repairs` of `memsearch review`. Nothing is changed
+    unasked; junk is deleted and repetitions become one note with all their anchors. `memsearch
+    undo` takes each back.
     """
-    mending = Memory(everything=everything, project=project).repair
-    found = mending.findings(names)
+    queue = Memory(everything=everything, project=project).review
+    found = queue.cases("repair")
+    if names:
+        found = [case for case in found if any(map(case.subject.is_called, names))]
     if names and not found:
         raise NotFound(
             f"nothing to mend under {', '.join(names)}", "`memsearch repair` lists what was found"
         )
     if not json_:
-        _say_findings(found)
+        print_cases(found, room=output.width())
     if not names:
         if json_:
-            output.emit({"findings": [_finding(f) for f in found]})
+            output.emit({"findings": [_finding(case.subject) for case in found]})
         return 1 if found else 0
     output.confirm(f"Mend these {len(found)}?", yes)
-    for finding in found:
-        mending.mend(finding)
+    for case in found:
+        queue.decide(case, True)
     (
-        output.emit({"mended": [f.id for f in found]})
+        output.emit({"mended": [case.subject.id for case in found]})
         if json_
         else output.echo(f"{len(found)} mended - `memsearch undo` takes back one at a time")
     )
@@ -503,25 +476,6 @@ def _finding(found: engine.RepairCandidate) -> dict[str, Any]:
     fields = msgspec.to_builtins(found)
     del fields["file"]  # whole files; `git diff` shows them better after the repair
     return {**fields, "why": found.why}
-
-
-def _say_findings(found: list[Any]) -> None:
-    for finding in found:
-        keep, *others = finding.notes
-        head = f"{finding.id}  {finding.kind:9s} {keep.day}  "
-        output.echo(output.beside(head, keep.title, 60))
-        output.echo(
-            output.style(output.beside(f"          {finding.why}: ", finding.evidence, 90), "dim")
-        )
-        for other in others:
-            output.echo(
-                output.beside(f"          - {other.day} {other.entry_id[:8]}  ", other.title, 60)
-            )
-    output.say(
-        "nothing to mend"
-        if not found
-        else "`memsearch repair --fix ID` mends one of them, `--fix KIND` all of a kind"
-    )
 
 
 @click.command(

@@ -62,7 +62,7 @@ def _untrusted(note: QuarantinedNote) -> ReviewItem:
         detail,
         "release",
         "delete",
-        subject=note,
+        subject=[note],
         notes=(note.entry_id,),
     )
 
@@ -89,7 +89,7 @@ def _contradicting(note: QuarantinedNote) -> ReviewItem:
         detail,
         "accept",
         "reject",
-        subject=note,
+        subject=[note],
         notes=(note.entry_id,),
     )
 
@@ -104,7 +104,14 @@ def _arrived(path: str, notes: list[QuarantinedNote]) -> ReviewItem:
         [(_why_arrived(notes[0].author), "warn")],
         *([[(proof, "good")]] if cited else []),
         [],
-        *([(f"- {note.time or '     '} {note.title}", "text")] for note in notes[:MAX_LINES]),
+        *(
+            [
+                (f"- {note.time or '     '} ", "text"),
+                (f"{note.entry_id[:8]} ", "dim"),
+                (note.title, "text"),
+            ]
+            for note in notes[:MAX_LINES]
+        ),
         [],
         [("no session is given them until you release them, as they are now", "dim")],
     ]
@@ -114,7 +121,7 @@ def _arrived(path: str, notes: list[QuarantinedNote]) -> ReviewItem:
         f"{notes[0].day or os.path.basename(path)}  {many(len(notes), 'note')} from elsewhere",
         detail,
         "release",
-        subject=path,
+        subject=notes,
         notes=tuple(note.entry_id for note in notes[:MAX_LINES]),
     )
 
@@ -142,7 +149,7 @@ def _arrived_folder(folder: str, files: list[list[QuarantinedNote]]) -> ReviewIt
         f"{many(len(notes), 'note')} came with this copy of the project",
         detail,
         "release",
-        subject=[file[0].path for file in files],
+        subject=notes,
         notes=tuple(note.entry_id for note in notes[:MAX_LINES]),
     )
 
@@ -160,10 +167,14 @@ def decide_quarantined(
     memory: Parts, case: ReviewItem, yes: bool, _text: str | None
 ) -> tuple[str, Step | None]:
     """Release or refuse quarantined notes. Returns a message and the step that undoes it."""
-    if isinstance(case.subject, str | list):
-        paths = [case.subject] if isinstance(case.subject, str) else case.subject
-        return f"{many(memory.trust.release_files(paths), 'note')} released", None
-    note: QuarantinedNote = case.subject
+    waiting: list[QuarantinedNote] = case.subject
+    note = waiting[0]
+    if note.why is QuarantineReason.ARRIVED:
+        released = memory.trust.release_files(list({one.path for one in waiting}))
+        hashes: dict[str, dict[str, str]] = {}
+        for one in waiting:
+            hashes.setdefault(one.path, {})[one.entry_id] = one.hash
+        return f"{many(released, 'note')} released", ["withhold-files", hashes]
     if note.why is QuarantineReason.CONTRADICTS:
         if yes:
             (entry,) = memory.trust.accept([note.target])
@@ -187,6 +198,11 @@ def decide_quarantined(
     if note.author:  # a shared note is not changed for one reader
         return message, ["trust", "hold", note.path, entry.id, entry.hash]
     return message, ["note", note.entry_id]
+
+
+def withhold_files(memory: Parts, hashes: dict[str, dict[str, str]]) -> str:
+    """Quarantine the released notes of files again. Returns a message."""
+    return f"{many(memory.trust.withhold_files(hashes), 'note')} quarantined again"
 
 
 def trust_again(memory: Parts, verb: str, path: str, name: str, hash_: str) -> str:

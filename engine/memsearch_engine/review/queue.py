@@ -50,6 +50,19 @@ _DECIDERS: dict[Kind, Decider] = {
     "contradicts": versions.decide_pair,
     "stale": versions.decide_stale,
 }
+#: Kind -> function that lists its cases, in the order of the queue.
+_SOURCES: dict[Kind, Callable[[Parts], list[ReviewItem]]] = {
+    "longterm": documents.proposed,
+    "page": documents.pages,
+    "skill": documents.skills,
+    "conflict": notes.conflicts,
+    "held": notes.quarantined,
+    "secret": notes.secrets,
+    "repair": notes.repairs,
+    "amends": versions.superseded,
+    "contradicts": versions.contradictions,
+    "stale": versions.stale,
+}
 _UNDOERS: dict[str, Callable[..., str]] = {
     "note": undone,
     "propose": documents.propose_again,
@@ -58,6 +71,7 @@ _UNDOERS: dict[str, Callable[..., str]] = {
     "uninstall-skill": documents.uninstall_skill,
     "restore-skill": documents.restore_skill,
     "trust": notes.trust_again,
+    "withhold-files": notes.withhold_files,
     "report-secret": notes.report_secret,
     "pair": versions.pair_again,
     "again": lambda memory, key: "it waits again",
@@ -105,8 +119,8 @@ class ReviewQueue:
 
     # -- listing
 
-    def cases(self, *, secrets: bool = False) -> list[ReviewItem]:
-        """All cases, by kind.
+    def cases(self, *kinds: Kind, secrets: bool = False) -> list[ReviewItem]:
+        """The cases of these kinds, or all cases.
 
         Args:
             secrets: also search for secrets, which reads all notes and archived conversations.
@@ -114,19 +128,12 @@ class ReviewQueue:
         Raises:
             Unreachable: a database is not readable.
         """
-        memory, left = self._memory, set(self._read().left)
-        return [
-            *documents.proposed(memory),
-            *documents.pages(memory),
-            *documents.skills(memory),
-            *notes.conflicts(memory),
-            *notes.quarantined(memory),
-            *(notes.secrets(memory) if secrets else []),
-            *(case for case in notes.repairs(memory) if case.key not in left),
-            *versions.superseded(memory),
-            *versions.contradictions(memory),
-            *versions.stale(memory),
+        left = set(self._read().left)
+        wanted = kinds or [kind for kind in _SOURCES if secrets or kind != "secret"]
+        found = [
+            case for kind in _SOURCES if kind in wanted for case in _SOURCES[kind](self._memory)
         ]
+        return [case for case in found if case.key not in left]
 
     def numbered(self, *, secrets: bool = False) -> list[ReviewItem]:
         """All cases. Their positions, from 1, are stored as numbers for ``named``."""

@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterable
 from typing import Literal
 from zlib import crc32
 
@@ -112,6 +111,10 @@ class RepairCandidate(msgspec.Struct, frozen=True):
         """A short name for commands: the id of the first note that would be deleted."""
         return self.notes[-1].entry_id[:8]
 
+    def is_called(self, name: str) -> bool:
+        """Whether *name* is its kind, or the beginning of the id of one of its notes."""
+        return self.kind == name or any(note.entry_id.startswith(name) for note in self.notes)
+
 
 class Repair:
     """Junk, repetitions, damaged files, and a damaged undo history.
@@ -124,13 +127,10 @@ class Repair:
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
 
-    def findings(self, names: Iterable[str] = ()) -> list[RepairCandidate]:
+    def findings(self) -> list[RepairCandidate]:
         """List possible repairs: vanished notes first, then junk, then repetitions.
 
         Pinned notes are never junk.
-
-        Args:
-            names: only these ids of notes and kinds; empty for all.
         """
         # by memory folder, because notes of different projects are not compared
         notes: dict[str, list[SeenNote]] = {}
@@ -146,8 +146,7 @@ class Repair:
                 notes.setdefault(
                     author_of(file.path) or self._scope.memory_of(file.path), []
                 ).append(note)
-        found += [finding for group in notes.values() for finding in _repetitions(group)]
-        return _chosen(found, names) if names else found
+        return found + [finding for group in notes.values() for finding in _repetitions(group)]
 
     def history_fault(self) -> str:
         """The fault of the undo history; '' if it is valid.
@@ -310,15 +309,3 @@ def _repetitions(notes: list[SeenNote]) -> list[RepairCandidate]:
 
 def _jaccard(one: frozenset[int], other: frozenset[int]) -> float:
     return len(one & other) / len(one | other)
-
-
-def _chosen(found: Iterable[RepairCandidate], names: Iterable[str]) -> list[RepairCandidate]:
-    """Filter findings by the ids of their notes, or by kind."""
-    wanted = list(names)
-    return [
-        f
-        for f in found
-        if any(
-            f.kind == name or any(n.entry_id.startswith(name) for n in f.notes) for name in wanted
-        )
-    ]

@@ -232,6 +232,25 @@ class Trust:
         self._scope.journal.origin.take_over(found)
         return sum(map(len, found.values()))
 
+    def withhold_files(self, hashes: dict[str, dict[str, str]]) -> int:
+        """Undo ``release_files`` for notes that have not changed since.
+
+        Args:
+            hashes: path of a file -> id and hash of each note.
+
+        Returns:
+            The number of notes that are quarantined again.
+        """
+        found = [
+            entry.raw
+            for path, known in hashes.items()
+            if os.path.exists(path)
+            for entry in read_day(path).entries
+            if known.get(entry.id) == entry.hash
+        ]
+        self._scope.journal.origin.take_back(found)
+        return len(found)
+
     def release_author(self, author: str) -> tuple[int, list[str]]:
         """Release the current content of the files that only *author* has committed.
 

@@ -34,7 +34,7 @@ def superseded(memory: Parts) -> list[ReviewItem]:
                 [*detail, [], [(effect, "dim")]],
                 "it supersedes",
                 "it does not",
-                subject=names,
+                subject=pair,
                 notes=names,
             )
         )
@@ -62,7 +62,7 @@ def contradictions(memory: Parts) -> list[ReviewItem]:
                 [*detail, [], [(effect, "dim")]],
                 "the newer holds",
                 "both hold",
-                subject=names,
+                subject=pair,
                 notes=names,
             )
         )
@@ -73,7 +73,7 @@ def decide_pair(
     memory: Parts, case: ReviewItem, yes: bool, _text: str | None
 ) -> tuple[str, Step | None]:
     """Decide on a pair of notes. Returns a message and the step that undoes it."""
-    newer, older = case.subject
+    newer, older = case.notes
     before = memory.supersession.override(newer, older, yes)
     message = "noted: it supersedes" if yes else "noted: it is about something else"
     return message, ["pair", newer, older, before]
