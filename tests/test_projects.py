@@ -176,3 +176,14 @@ def test_files_of_an_alias_are_read_and_links_in_it_are_not_followed_out(tmp_pat
     (folder / ".memsearch" / "link").symlink_to(tmp_path / "out")
     with pytest.raises(OSError, match="leads out"):
         safe_files.read(f"{place.root}/.memsearch/link/x.md")
+
+
+def test_people_read_the_name_of_a_project_not_its_slug(box):
+    box.project = box.other_project("店舗 Ärzte")
+    box.write("2026-02-09", "# 2026-02-09\n\n### 10:00\n- Deploys go out on Tuesdays\n")
+    state = box.ok("status")
+    assert "project   店舗 Ärzte" in state.out and "u5e97" not in state.out + state.err
+    found = box.ok("status", "--json").json
+    assert found["name"] == "店舗 Ärzte" and found["project"].startswith("u5e97")
+    checked = box.run("doctor").out
+    assert "project: 店舗 Ärzte at" in checked and "-u5e97" not in checked.partition("ms_")[0]

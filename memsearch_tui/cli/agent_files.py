@@ -32,6 +32,7 @@ def files(ctx: click.Context) -> None:
 
 @files.command(
     "list",
+    short_help="List the files and who reads them.",
     epilog=(
         "\b\nExamples:\n"
         "  memsearch agents files list                        this project's, and those"
@@ -101,11 +102,12 @@ def _problems(memory: AgentFile) -> list[str]:
 
 
 @files.command(
+    short_help="Show a file or one section.",
     epilog=(
         "\b\nExamples:\n"
         "  memsearch agents files show CLAUDE.md              its sections, each with its id\n"
         "  memsearch agents files show 3fa9c1d2               one section, whole"
-    )
+    ),
 )
 @click.argument("name")
 @scope

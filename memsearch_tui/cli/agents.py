@@ -81,7 +81,7 @@ def agents(ctx: click.Context, versions: bool, json_: bool) -> int:
 
 def _print(row: FoundAgent, connected: dict[str, list[str]]) -> None:
     """Print one agent: its version, its connection, its captured turns, and the next step."""
-    version = row.version or (f"wrote {row.wrote}" if row.wrote else "program not on PATH")
+    version = row.version or (f"transcripts of {row.wrote}" if row.wrote else "program not on PATH")
     is_live = row.agent in agents_live()
     state = (
         output.style("connected", "good")
@@ -123,7 +123,8 @@ def not_written_here(memory: Memory) -> str:
     proof = f" ({cited} with a conversation that is on this machine)" if cited else ""
     return (
         f"no session gets {many(len(arrived), 'note')} that this program did not write{proof}:"
-        " `memsearch review` shows them, `memsearch review accept quarantine` releases all"
+        " `memsearch review` lists what waits, `memsearch review accept quarantine` releases all of"
+        " it"
     )
 
 

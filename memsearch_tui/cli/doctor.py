@@ -130,7 +130,7 @@ def _registry(memory: Memory) -> dict[str, Any]:
     return _check(
         "project",
         True,
-        f"{memory.project.slug} at {memory.place.root}, {memory.project.collection}",
+        f"{memory.project.name} at {memory.place.root}, {memory.project.collection}",
     )
 
 

@@ -54,7 +54,11 @@ Examples:
     default="note",
     help="One hit for each note, or for each conversation.",
 )
-@click.option("--why-not", metavar="ENTRY", help="Print why this note is not among the hits.")
+@click.option(
+    "--why-not",
+    metavar="ENTRY",
+    help="Print why this note is not among the hits (`memsearch entries` lists the ids).",
+)
 @click.option(
     "--strict",
     is_flag=True,

@@ -1,6 +1,4 @@
-"""Old sessions: list the agents, import their sessions, and archive the conversations behind
-notes.
-"""
+"""Old sessions: import them, and archive the conversations behind notes."""
 
 from __future__ import annotations
 
@@ -18,66 +16,6 @@ from memsearch_tui.cli.options import as_json, days_of
 from memsearch_tui.counted import many
 
 AGENTS = agent_names()
-
-
-@click.command(epilog="\b\nExamples:\n  memsearch agents\n  memsearch agents --json")
-@click.option(
-    "--versions/--no-versions",
-    default=True,
-    help="Ask each program for its version (a second or two).",
-)
-@as_json
-def agents(versions: bool, json_: bool) -> int:
-    """Which agents are on this machine, where their sessions lie, and how many of their turns are
-    in memory.
-    """
-    progress = output.Progress()
-    try:
-        rows = Memory().capture.agents(versions=versions, progress=progress.show)
-    finally:
-        progress.close()
-    if json_:
-        output.emit({"agents": rows})
-        return 0 if any(row.program or row.sessions for row in rows) else 1
-    for row in rows:
-        if not row.program and not row.sessions:
-            output.echo(f"{output.style(row.agent, 'strong'):12s} not on this machine")
-            continue
-        version = row.version or (
-            f"wrote {row.wrote}" if row.wrote else "program not found on PATH"
-        )
-        output.echo(f"{output.style(row.agent, 'strong')}  {output.safe(version)}")
-        for folder in row.folders:
-            output.echo(f"  {output.safe(folder)}")
-        moments = [word for word in row.can if word not in ("sessions", "capture", "native", "mcp")]
-        output.echo(
-            output.style(
-                "  "
-                + (
-                    "captured as turns end"
-                    if "capture" in row.can
-                    else "sessions read and imported"
-                )
-                + (f"; injected at {', '.join(moments)}" if moments else "")
-                + ("; its own model can write notes" if "native" in row.can else "")
-                + ("; MCP" if "mcp" in row.can else ""),
-                "dim",
-            )
-        )
-        output.echo(
-            f"  {many(row.sessions, 'session')}, {many(row.turns, 'turn')}: {row.captured} in"
-            f" memory, {row.new} not, {row.trivial} trivial"
-            + (f", {row.homeless} of folders that are gone" if row.homeless else "")
-        )
-        if row.new:
-            output.echo(
-                output.style(
-                    f"  `memsearch agents import {row.agent} --dry-run` shows what could be"
-                    " brought in",
-                    "dim",
-                )
-            )
-    return 0
 
 
 @click.command(
@@ -306,7 +244,11 @@ def evidence(ctx: click.Context) -> None:
         ctx.invoke(evidence_status, json_=False)
 
 
-@evidence.command("status", epilog="\b\nExample:\n  memsearch agents evidence status")
+@evidence.command(
+    "status",
+    short_help="Count the conversations behind notes.",
+    epilog="\b\nExample:\n  memsearch agents evidence status",
+)
 @as_json
 def evidence_status(json_: bool) -> None:
     """Count conversations behind notes: live, archived, lost, or soon deleted by their agent."""
@@ -348,7 +290,11 @@ def evidence_status(json_: bool) -> None:
         )
 
 
-@evidence.command("archive", epilog="\b\nExample:\n  memsearch agents evidence archive")
+@evidence.command(
+    "archive",
+    short_help="Archive the conversations behind notes.",
+    epilog="\b\nExample:\n  memsearch agents evidence archive",
+)
 @as_json
 def evidence_archive(json_: bool) -> int:
     """Archive every conversation that a note cites and its agent still has."""

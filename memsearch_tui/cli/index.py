@@ -12,6 +12,7 @@ from msgspec import structs
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json, memory_at, scope, tolerated
+from memsearch_tui.cli.terminal import cells
 from memsearch_tui.counted import many
 
 _LOOK_S = 60.0
@@ -136,6 +137,7 @@ def stats(project: str | None, everything: bool, bare: bool, json_: bool) -> Non
     rows = [
         {
             "project": p.slug,
+            "name": p.name,
             "collection": p.collection,
             "memory": p.memory,
             **memory.files.counts(p),
@@ -146,8 +148,9 @@ def stats(project: str | None, everything: bool, bare: bool, json_: bool) -> Non
         output.emit({"total_chunks": sum(row["chunks"] for row in rows), "projects": rows})
         return
     for row in rows:
+        name = output.safe(str(row["name"]))
         output.echo(
-            f"{row['project']:24s} {row['days']:5d} days {row['entries']:6d} entries"
+            f"{name}{' ' * (24 - cells(name))} {row['days']:5d} days {row['entries']:6d} entries"
             f" {row['chunks']:6d} chunks" + (f"  {row['failed']} failed" if row["failed"] else "")
         )
 
@@ -179,8 +182,8 @@ def print_health(state: engine.Health, process: engine.ServiceStatus) -> None:
         output.echo(f"store    {output.safe(state.store)}")
     if progress := state.progress:
         output.echo(
-            "now     "
-            f" {progress['phase']} {progress['project']} {progress['done']}/{progress['total']}"
+            f"now      {progress['phase']} {output.safe(progress['project'])}"
+            f" {progress['done']}/{progress['total']}"
         )
     for row in state.projects:
         output.echo(
@@ -238,7 +241,9 @@ def models(ctx: click.Context, json_: bool) -> None:
         ctx.invoke(models_list, json_=json_)
 
 
-@models.command("list", epilog="\b\nExample:\n  memsearch models list")
+@models.command(
+    "list", short_help="List the models.", epilog="\b\nExample:\n  memsearch models list"
+)
 @as_json
 def models_list(json_: bool) -> None:
     """Which models there are; * marks the one in use, + the one that is asked beside it."""
@@ -274,6 +279,7 @@ def models_pull(name: str, json_: bool) -> None:
 
 @models.command(
     "use",
+    short_help="Switch to a model.",
     epilog=(
         "\b\nExamples:\n"
         "  memsearch models use multilingual-e5-small\n"

@@ -217,7 +217,8 @@ def _print_report(report: Any) -> None:
 
 
 @longterm.command(
-    epilog="\b\nExamples:\n  memsearch longterm status\n  memsearch longterm status --all"
+    short_help="Show what is on, was done and waits.",
+    epilog="\b\nExamples:\n  memsearch longterm status\n  memsearch longterm status --all",
 )
 @click.option("--all", "-a", "everything", is_flag=True, help="Every session with its reason.")
 @as_json
@@ -256,13 +257,14 @@ def status(everything: bool, json_: bool) -> int:
 
 
 @longterm.command(
+    short_help="Show what is remembered.",
     epilog=(
         "\b\nExamples:\n"
         "  memsearch longterm show               what each session taught, and when it"
         " will be forgotten\n"
         "  memsearch longterm show 3f9a2c1b      one of them, whole\n"
         "  memsearch longterm show --text        the two documents"
-    )
+    ),
 )
 @click.argument("name", default="")
 @click.option("--text", is_flag=True, help="memory_summary.md and MEMORY.md, this project's part.")
@@ -345,6 +347,7 @@ def _show_documents(learned: engine.LongTerm, everything: bool, json_: bool) -> 
 
 
 @longterm.command(
+    short_help="Decide on proposed changes.",
     epilog=(
         "\b\nExamples:\n"
         "  memsearch longterm review                 what waits\n"
@@ -353,7 +356,7 @@ def _show_documents(learned: engine.LongTerm, everything: bool, json_: bool) -> 
         " numbers them\n"
         "  memsearch longterm review accept 7.3 --text '- Deploys need two approvals"
         " [mem:3f9a2c1b]'"
-    )
+    ),
 )
 @click.argument("verdict", type=click.Choice(["show", "accept", "reject"]), default="show")
 @click.argument("names", nargs=-1, metavar="[PROPOSAL.CHANGE]...")
@@ -420,7 +423,10 @@ def _show_proposal(proposal: engine.Proposal | None) -> None:
     )
 
 
-@longterm.command(epilog="\b\nExample:\n  memsearch longterm restore 3f9a2c1b")
+@longterm.command(
+    short_help="Bring back what was forgotten.",
+    epilog="\b\nExample:\n  memsearch longterm restore 3f9a2c1b",
+)
 @click.argument("name")
 @as_json
 def restore(name: str, json_: bool) -> None:

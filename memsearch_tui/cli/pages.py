@@ -101,7 +101,8 @@ def _print(hunks: list[Hunk]) -> None:
 
 
 @click.command(
-    epilog="\b\nExamples:\n  memsearch pages show\n  memsearch pages show --profile --json"
+    short_help="Show a page and what waits.",
+    epilog="\b\nExamples:\n  memsearch pages show\n  memsearch pages show --profile --json",
 )
 @profile
 @as_json
@@ -147,12 +148,13 @@ def _decide(
 
 
 @click.command(
+    short_help="Accept proposed changes.",
     epilog=(
         "\b\nExamples:\n"
         "  memsearch pages accept\n"
         "  memsearch pages accept 2 3\n"
         "  memsearch pages accept 2 --text '- Move to Postgres 17 in May'"
-    )
+    ),
 )
 @click.argument("numbers", nargs=-1, type=int)
 @click.option("--text", help="Accept one change with these words instead.")
@@ -187,7 +189,10 @@ def undo(page: Page, json_: bool) -> int:
     return 0 if path else 1
 
 
-@click.command(epilog="\b\nExample:\n  memsearch pages trust")
+@click.command(
+    short_help="Release lines that you have not accepted.",
+    epilog="\b\nExample:\n  memsearch pages trust",
+)
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @profile
 @as_json
@@ -218,12 +223,13 @@ def trust(yes: bool, page: Page, json_: bool) -> int:
 
 
 @click.command(
+    short_help="Add accepted text to AGENTS.md or CLAUDE.md.",
     epilog=(
         "\b\nExamples:\n"
         "  memsearch pages propose AGENTS.md            show what would be added, ask, write\n"
         "  memsearch pages propose CLAUDE.md --profile --dry-run\n"
         "  memsearch pages propose AGENTS.md --undo     as it was, byte for byte"
-    )
+    ),
 )
 @click.argument("name", metavar="FILE")
 @click.option("--dry-run", "-n", is_flag=True, help="Only show it.")

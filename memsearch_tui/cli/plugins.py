@@ -259,24 +259,25 @@ def _choose_summaries(
 
 def _say_what_is_injected(memory: Memory) -> None:
     recall = memory.settings.recall
-    parts = (
-        [f"notes at their start (at most {recall.max_tokens:,} tokens)"] if recall.inject else []
-    )
+    parts = []
+    if recall.inject:
+        parts.append(f"at their start: recent notes, at most {recall.max_tokens:,} tokens")
     if recall.prompt:
         parts.append(
-            f"notes that are relevant to a prompt, mostly none (at most {recall.prompt_tokens},"
-            " in a session"
-            f" {recall.session_tokens:,})"
+            f"at a prompt: relevant notes, mostly none, at most {recall.prompt_tokens:,} tokens"
         )
     if recall.action:
-        parts.append(
-            "one line where a file, a command or an error is known for something (out of the same)"
-        )
-    if parts:
-        output.say(
-            f"sessions get {', '.join(parts)}; `memsearch agents context --log` lists every"
-            " injection, `recall.*` changes it"
-        )
+        parts.append("around an action: one line about its file, command or error, if there is one")
+    if not parts:
+        return
+    output.say("sessions get:")
+    for part in parts:
+        output.say(f"  {part}")
+    if recall.prompt or recall.action:
+        output.say(f"  for prompts and actions at most {recall.session_tokens:,} tokens a session")
+    output.say(
+        "`memsearch agents context --log` lists each injection; `recall.*` settings change it"
+    )
 
 
 def _a_day(memory: Memory, names: tuple[str, ...]) -> tuple[float, int]:
@@ -307,9 +308,15 @@ def _a_day(memory: Memory, names: tuple[str, ...]) -> tuple[float, int]:
 @click.option("--all", "-a", "everything", is_flag=True, help="All agents and MCP clients.")
 @click.option("--for", "client", metavar="CLIENT", help="With mcp: which client.")
 @click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
+@click.option("--yes", "-y", is_flag=True, help="For scripts: nothing is asked anyway.")
 @as_json
 def plugins_uninstall(
-    names: tuple[str, ...], everything: bool, client: str | None, dry_run: bool, json_: bool
+    names: tuple[str, ...],
+    everything: bool,
+    client: str | None,
+    dry_run: bool,
+    yes: bool,
+    json_: bool,
 ) -> None:
     """Put the agents' configuration back as it was. Notes stay."""
     memory = Memory()

@@ -78,7 +78,12 @@ def review(
             output.echo(output.style(more, "dim"))
         output.echo()
     if cases:
-        output.say(f"{many(len(cases), 'case')} - `memsearch review open 1` shows the evidence")
+        waiting = sum(case.waits for case in cases)
+        rest = len(cases) - waiting
+        counts = [f"{many(waiting, 'case')} waiting"] if waiting else []
+        counts += [many(rest, "suggestion")] if rest else []
+        first = numbers[cases[0].key]
+        output.say(f"{', '.join(counts)} - `memsearch review open {first}` shows the evidence")
     else:
         output.say("nothing waits - `memsearch review --secrets` looks for secrets too")
     return 0 if cases else 1
@@ -172,6 +177,7 @@ def print_cases(cases: list[ReviewItem], *, room: int = 0) -> None:
 
 @review.command(
     "accept",
+    short_help="Accept what waits.",
     epilog=(
         "\b\nExamples:\n"
         "  memsearch review accept 3 5\n"
@@ -192,7 +198,9 @@ def review_accept(
 
 
 @review.command(
-    "reject", epilog="\b\nExamples:\n  memsearch review reject 3\n  memsearch review reject repairs"
+    "reject",
+    short_help="Reject what waits.",
+    epilog="\b\nExamples:\n  memsearch review reject 3\n  memsearch review reject repairs",
 )
 @_NAMES
 @_ALL

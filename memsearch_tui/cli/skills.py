@@ -22,12 +22,13 @@ def skills() -> None:
 
 
 @skills.command(
+    short_help="Have a model draft skills.",
     epilog=(
         "\b\nExamples:\n"
         "  memsearch skills distill --provider codex\n"
         "  memsearch config set plugins.claude-code.memory_to_skill.enabled true   every"
         " day by itself, where notes have come"
-    )
+    ),
 )
 @click.option(
     "--plugin",
@@ -147,7 +148,11 @@ def status(hint: bool, bare: bool, json_: bool) -> None:
         output.echo(output.safe("; ".join(parts) + "."))
 
 
-@skills.command("list", epilog="\b\nExample:\n  memsearch skills list --json")
+@skills.command(
+    "list",
+    short_help="List the drafts with their states.",
+    epilog="\b\nExample:\n  memsearch skills list --json",
+)
 @_BARE
 @as_json
 def list_(bare: bool, json_: bool) -> None:
@@ -189,7 +194,10 @@ def _evidence(item: SkillCandidate) -> list[str]:
     return found
 
 
-@skills.command(epilog="\b\nExample:\n  memsearch skills show release-notes")
+@skills.command(
+    short_help="Show a draft and its notes.",
+    epilog="\b\nExample:\n  memsearch skills show release-notes",
+)
 @click.argument("name")
 @as_json
 def show(name: str, json_: bool) -> None:

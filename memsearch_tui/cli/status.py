@@ -92,6 +92,7 @@ def gathered(memory: Memory) -> dict[str, Any]:
         "version": __version__,
         "home": str(memory.home.root),
         "project": memory.project.slug,
+        "name": memory.project.name,
         "memory": memory.place.memory,
         "days": len(days),
         "newest_day": days[0].day if days else "",
@@ -126,7 +127,7 @@ def _lines(state: dict[str, Any]) -> list[tuple[str, str, str]]:
     else:
         notes += " (not indexed yet)"
     lines = [
-        ("project", f"{state['project']}  {output.safe(state['memory'])}", ""),
+        ("project", output.safe(f"{state['name']}  {state['memory']}"), ""),
         (
             ("notes", notes, "memsearch days")
             if state["days"]
@@ -135,7 +136,13 @@ def _lines(state: dict[str, Any]) -> list[tuple[str, str, str]]:
     ]
     lines += _agent_lines(state["agents"])
     if (waiting := state["waiting"]) is not None:
-        lines.append(("review", f"{many(waiting, 'decision')} to make", "memsearch review"))
+        lines.append(
+            (
+                "review",
+                f"{many(waiting, 'decision')} to make" if waiting else "nothing waits",
+                "memsearch review",
+            )
+        )
     else:
         lines.append(("review", "not counted while the service rests", "memsearch review"))
     if counts:

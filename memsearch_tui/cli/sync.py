@@ -52,12 +52,13 @@ def sync(
     answer = engine.SyncAnswer(accept_deletions, bring_back, rejoin)
     if not json_:
         output.say("meeting the other machines …")
-    done = Memory().sync.round(answer)
-    return _say_round(done, json_)
+    syncing = Memory().sync
+    return _say_round(syncing, syncing.round(answer), json_)
 
 
 @sync.command(
     "add",
+    short_help="Name the git repository where your machines meet.",
     epilog=(
         "\b\nExamples:\n"
         "  memsearch sync add git@git.example.org:me/memory.git\n"
@@ -97,8 +98,7 @@ def add(remote: str, encrypt: bool, yes: bool, json_: bool) -> int:
         )
     if not json_:
         output.say("meeting the other machines …")
-    done = syncing.round()
-    return _say_round(done, json_)
+    return _say_round(syncing, syncing.round(), json_)
 
 
 @sync.command("remove", epilog="\b\nExample:\n  memsearch sync remove")
@@ -117,7 +117,11 @@ def remove(json_: bool) -> None:
         )
 
 
-@sync.command("rewrite", epilog="\b\nExample:\n  memsearch sync rewrite")
+@sync.command(
+    "rewrite",
+    short_help="Start the remote's history anew.",
+    epilog="\b\nExample:\n  memsearch sync rewrite",
+)
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
 def rewrite(yes: bool, json_: bool) -> None:
@@ -143,7 +147,11 @@ def rewrite(yes: bool, json_: bool) -> None:
     )
 
 
-@sync.command("status", epilog="\b\nExample:\n  memsearch sync status")
+@sync.command(
+    "status",
+    short_help="Show how the last round went.",
+    epilog="\b\nExample:\n  memsearch sync status",
+)
 @as_json
 def status(json_: bool) -> int:
     """Where your machines meet, how the last round went, and what needs your decision. Exits 5
@@ -167,11 +175,7 @@ def status(json_: bool) -> int:
         output.echo(f"last      {_ago(state.worked) if state.worked else 'never'}")
         if state.last:
             _say_details(state.last)
-        for other in state.elsewhere:
-            output.echo(
-                f"elsewhere {other.name}, {many(other.files, 'file')}: no folder here; `memsearch"
-                f" sync attach {other.id[:8]} FOLDER`"
-            )
+        _say_elsewhere(state)
     return 5 if state.last and (state.last.error or state.last.problems) else 0
 
 
@@ -191,7 +195,7 @@ def attach(name: str, folder: str, json_: bool) -> None:
     )
 
 
-def _say_round(done: engine.SyncRound, json_: bool) -> int:
+def _say_round(syncing: engine.Sync, done: engine.SyncRound, json_: bool) -> int:
     import msgspec
 
     if json_:
@@ -205,7 +209,17 @@ def _say_round(done: engine.SyncRound, json_: bool) -> int:
         ]
         output.echo(", ".join(filter(None, parts)) or "nothing new")
         _say_details(done)
+        _say_elsewhere(syncing.state())
     return 5 if done.problems else 0
+
+
+def _say_elsewhere(state: engine.SyncState) -> None:
+    """Print the projects of other machines that have no folder here, and how they get one."""
+    for other in state.elsewhere:
+        output.echo(
+            f"elsewhere {output.safe(other.name)}, {many(other.files, 'file')}: no folder here;"
+            f" `memsearch sync attach {other.id[:8]} FOLDER`, then `memsearch sync`"
+        )
 
 
 def _say_details(done: engine.SyncRound) -> None:
@@ -238,6 +252,7 @@ def _ago(moment: float) -> str:
 
 @sync.command(
     "conflicts",
+    short_help="List notes with two texts, or decide one.",
     epilog=(
         "\b\nExamples:\n"
         "  memsearch sync conflicts                         both texts of each\n"
@@ -314,13 +329,14 @@ def _as_json(case: engine.TextConflict) -> dict[str, Any]:
     }
 
 
-@sync.group("git-driver")
+@sync.group("git-driver", short_help="Have git merge notes entry by entry.")
 def git_driver() -> None:
     """Where `.memsearch/` is committed: have git merge notes entry by entry, not line by line."""
 
 
 @git_driver.command(
     "install",
+    short_help="Install the driver into this clone.",
     epilog="\b\nExample:\n  memsearch sync git-driver install --dry-run     show what would change",
 )
 @click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
@@ -348,7 +364,11 @@ def driver_install(dry_run: bool, yes: bool, json_: bool) -> None:
         )
 
 
-@git_driver.command("uninstall", epilog="\b\nExample:\n  memsearch sync git-driver uninstall")
+@git_driver.command(
+    "uninstall",
+    short_help="Take the driver out again.",
+    epilog="\b\nExample:\n  memsearch sync git-driver uninstall",
+)
 @click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
 @as_json
 def driver_uninstall(dry_run: bool, json_: bool) -> None:

@@ -66,6 +66,7 @@ def secrets_scan(everything: bool, json_: bool) -> int:
 
 @secrets.command(
     "scrub",
+    short_help="Remove a secret everywhere.",
     epilog=(
         "\b\nExamples:\n"
         "  memsearch secrets scrub --dry-run              where the secrets are\n"
@@ -180,6 +181,7 @@ def _say_places(ours: list[Any], others: list[Any]) -> None:
 
 @secrets.command(
     "allow",
+    short_help="Mark a finding as no secret.",
     epilog=(
         "\b\nExample:\n"
         "  memsearch secrets allow 1a2b3c4d      from `secrets scan`, or from"
@@ -206,7 +208,11 @@ def trust() -> None:
     """
 
 
-@trust.command("review", epilog="\b\nExample:\n  memsearch trust review")
+@trust.command(
+    "review",
+    short_help="List quarantined notes with the reasons.",
+    epilog="\b\nExample:\n  memsearch trust review",
+)
 @scope
 @as_json
 def trust_review(everything: bool, project: str | None, json_: bool) -> int:
@@ -229,6 +235,7 @@ _WRONG = click.option(
 
 @trust.command(
     "accept",
+    short_help="Accept a file that contradicts a decision.",
     epilog=(
         "\b\nExamples:\n"
         "  memsearch trust accept 3fa9c1d2\n"
@@ -253,6 +260,7 @@ def trust_accept(names: tuple[str, ...], files: tuple[str, ...], json_: bool) ->
 
 @trust.command(
     "reject",
+    short_help="Insist on a decision that a file contradicts.",
     epilog=(
         "\b\nExamples:\n"
         "  memsearch trust reject 3fa9c1d2\n"
@@ -397,7 +405,11 @@ def _decide(names: tuple[str, ...], verdict: Literal["release", "hold"], json_: 
         )
 
 
-@trust.command("sources", epilog="\b\nExample:\n  memsearch trust sources 3fa9c1d2")
+@trust.command(
+    "sources",
+    short_help="Show where a note came from.",
+    epilog="\b\nExample:\n  memsearch trust sources 3fa9c1d2",
+)
 @click.argument("name", metavar="ENTRY")
 @as_json
 def trust_sources(name: str, json_: bool) -> None:

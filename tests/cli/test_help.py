@@ -109,3 +109,20 @@ def test_renamed_commands_work_under_their_older_name(old, new, capsys):
     assert run([old[0], "--help"]) == 0
     out = capsys.readouterr().out
     assert new in out and " hold " not in out
+
+
+def groups(command=cli, path=()):
+    """Every group of commands, with its name."""
+    context = click.Context(command)
+    for name in command.list_commands(context):
+        below = command.get_command(context, name)
+        if isinstance(below, click.Group):
+            yield (*path, name)
+            yield from groups(below, (*path, name))
+
+
+@pytest.mark.parametrize("path", groups(), ids=" ".join)
+def test_the_help_of_a_group_has_whole_lines(path, capsys):
+    assert run([*path, "--help"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if line.endswith("...") and "Usage:" not in line] == []

@@ -170,3 +170,45 @@ def test_an_entry_does_not_decide_on_a_whole_file(memory, capsys):
     assert len(held) == 2
     assert run(["review", "accept", held[0]["entry_id"], "--yes"]) == 1
     assert len(answer(capsys, "trust", "review")[1]["held"]) == 2
+
+
+def test_a_suggestion_that_was_rejected_is_in_no_view(memory, capsys):
+    memory.add(SAME)
+    memory.add(SAME + " and after it")
+    assert len(answer(capsys, "repair")[1]["findings"]) == 1
+    assert run(["review", "reject", "repairs"]) == 0
+    assert answer(capsys, "repair") == (0, {"schema_version": 1, "findings": []})
+    assert run(["repair", "--fix", "duplicate", "--yes"]) == 1 and len(memory.entries()) == 2
+
+
+def test_a_decision_of_a_view_is_undone_by_the_queue(memory, capsys):
+    memory.add(SAME)
+    memory.add(SAME + " and after it")
+    assert run(["repair", "--fix", "duplicate", "--yes"]) == 0 and len(memory.entries()) == 1
+    assert run(["review", "undo"]) == 0 and len(memory.entries()) == 2
+
+
+def test_a_view_shows_the_ids_and_the_evidence_of_the_queue(memory, capsys):
+    arrived(memory)
+    memory.add(SAME)
+    memory.add(SAME + " and after it")
+    held, repair = answer(capsys, "review")[1]["waiting"]
+    for command, case in ((["trust", "review"], held), (["repair"], repair)):
+        assert run(command) in (0, 1)
+        shown = capsys.readouterr()
+        assert case["id"] in shown.out and case["evidence"][0][:40] in shown.out
+        assert f"memsearch review accept {case['id']}" in shown.err
+
+
+def test_the_release_of_files_is_undone(memory, capsys):
+    """A note that was changed after the release stays released."""
+    arrived(memory)
+    arrived(memory, "2026-02-10", "The cache is warmed by a cron job")
+    assert run(["review", "accept", "quarantine", "--yes"]) == 0
+    edited = next(entry for entry in memory.entries() if "cache" in entry.content)
+    memory.edit(edited.id, "- The cache is warmed by a systemd timer")
+    said = {answer(capsys, "review", "undo")[1]["said"] for _ in range(2)}
+    assert said == {"0 notes quarantined again", "1 note quarantined again"}
+    assert [note.title for note in memory.trust.quarantined()] == [
+        "Deploys go out on Tuesdays after the standup"
+    ]

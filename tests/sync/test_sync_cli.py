@@ -121,7 +121,7 @@ def test_a_folder_without_git_is_attached_by_its_owner(tmp_path: Path):
     one.ok("add", "From the first")
     one.ok("sync", "add", remote, "--yes")
     two.ok("add", "From the second")
-    two.ok("sync", "add", remote, "--yes")
+    assert "sync attach" in two.ok("sync", "add", remote, "--yes").out
     (other,) = two.ok("sync", "status", "--json").json["elsewhere"]
     assert other["name"] == "project" and other["files"] == 1
     assert "sync attach" in two.ok("sync", "status").out

@@ -188,7 +188,7 @@ class Staleness:
                 checked.stale += stale
             except (MemsearchError, OSError) as error:
                 problem = str(error)
-            checked.projects.append(Verified(project.id, project.slug, head, time.time(), problem))
+            checked.projects.append(Verified(project.id, project.name, head, time.time(), problem))
         checked.stale.sort(key=lambda stale: (stale.row.day, stale.row.time), reverse=True)
         return checked
 

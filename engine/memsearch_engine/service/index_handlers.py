@@ -81,7 +81,7 @@ class IndexHandlers:
         for project in distinct(self._state.projects_of(place, all_projects)):
             self._state.indexer.read(project, call)  # include the latest notes
 
-            def report(what: str, done: int, total: int, name: str = project.slug) -> None:
+            def report(what: str, done: int, total: int, name: str = project.name) -> None:
                 call.progress({"phase": what, "done": done, "total": total, "project": name})
 
             try:
@@ -89,7 +89,7 @@ class IndexHandlers:
             except Unreachable as error:
                 compared = RepositoryCheck("", time.time(), str(error))
             found.append(
-                Verified(project.id, project.slug, compared.head, compared.at, compared.problem)
+                Verified(project.id, project.name, compared.head, compared.at, compared.problem)
             )
         return found
 
@@ -105,7 +105,7 @@ class IndexHandlers:
         for project in projects:
             self._state.indexer.enqueue(IndexJob(project, [], anew=True))
         self._state.bump()
-        return [project.slug for project in projects]
+        return [project.name for project in projects]
 
     def forget_project(self, call: RequestContext, root: str) -> bool:
         """Unregister a project and drop its index. Its files are not changed.

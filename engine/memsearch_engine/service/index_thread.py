@@ -531,7 +531,7 @@ class IndexThread:
     ) -> None:
         others = len({w.job.project.root for w in self.works} | self._state.queued) - 1
         self._state.progress = {
-            "project": project.slug,
+            "project": project.name,
             "phase": phase,
             "done": done,
             "total": total,

@@ -147,7 +147,7 @@ class RepositoryChecker:
                 "notes are compared with what git has stored",
             )
         with self._one:
-            self.busy = project.slug
+            self.busy = project.name
             try:
                 return self._check(project, common_dir, progress, cancelled)
             finally:

@@ -56,7 +56,7 @@ class Comparer:
 
     def doing(self) -> str:
         """A sentence for people about the current work."""
-        projects = [waiting.project.slug for waiting in list(self._waiting.values())]
+        projects = [waiting.project.name for waiting in list(self._waiting.values())]
         return f"comparing the notes of {', '.join(projects)} with each other"
 
     def step(self, catalog: Catalog, index: VectorIndex) -> None:
