@@ -159,7 +159,9 @@ def print_cases(cases: list[ReviewItem], *, room: int = 0) -> None:
             parts = [(output.safe(text), tone) for text, tone in line]
             whole = "".join(text for text, _ in parts)
             if room and cells(whole) > room - 2:
-                parts = [(output.clip(whole, max(room - 2, _LEAST)), parts[-1][1])]
+                indent = len(whole) - len(whole.lstrip())
+                cut = output.clip(whole, max(room - 2 - indent, _LEAST))
+                parts = [(" " * indent + cut, parts[-1][1])]
             shown = (output.style(text, tone) if tone in _TONES else text for text, tone in parts)
             output.echo(f"  {''.join(shown)}".rstrip())
         output.echo()
