@@ -123,10 +123,9 @@ def supersession(newer: str | None, older: str | None, verdict: str | None, json
 
 def _waiting(memory: Memory, newer: str, older: str) -> ReviewItem | None:
     """Return the case of the review queue for these notes; None if they do not wait."""
-    for case in memory.review.cases("amends", "contradicts"):
-        if case.notes[0].startswith(newer) and case.notes[1].startswith(older):
-            return case
-    return None
+    names = tuple(memory.files.section(name).entry.id for name in (newer, older))
+    cases = memory.review.cases("amends", "contradicts")
+    return next((case for case in cases if case.notes == names), None)
 
 
 def _show_pairs(memory: Memory, name: str | None, json_: bool) -> int:

@@ -307,7 +307,7 @@ def _contradicting(
     if bool(names) == bool(files):
         raise UsageError("name entries, or --file", "`memsearch review` lists what waits")
     wanted = {os.path.realpath(path) for path in files}
-    pending = memory.trust.quarantined()
+    pending = quarantined(memory.review.cases("held"))
     wrong = [note for note in pending if note.why is engine.QuarantineReason.CONTRADICTS]
     if files:
         return [note.target for note in wrong if os.path.realpath(note.path) in wanted]
