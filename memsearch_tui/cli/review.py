@@ -78,9 +78,9 @@ def review(
             output.echo(output.style(more, "dim"))
         output.echo()
     if cases:
-        waiting = sum(case.waits for case in cases)
-        rest = len(cases) - waiting
-        counts = [f"{many(waiting, 'case')} waiting"] if waiting else []
+        pending = sum(case.waits for case in cases)
+        rest = len(cases) - pending
+        counts = [f"{many(pending, 'case')} waiting"] if pending else []
         counts += [many(rest, "suggestion")] if rest else []
         first = numbers[cases[0].key]
         output.say(f"{', '.join(counts)} - `memsearch review open {first}` shows the evidence")
