@@ -308,14 +308,15 @@ def _a_day(memory: Memory, names: tuple[str, ...]) -> tuple[float, int]:
 @click.option("--all", "-a", "everything", is_flag=True, help="All agents and MCP clients.")
 @click.option("--for", "client", metavar="CLIENT", help="With mcp: which client.")
 @click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
-@click.option("--yes", "-y", is_flag=True, help="For scripts: nothing is asked anyway.")
+@click.option(
+    "--yes", "-y", is_flag=True, expose_value=False, help="For scripts: nothing is asked anyway."
+)
 @as_json
 def plugins_uninstall(
     names: tuple[str, ...],
     everything: bool,
     client: str | None,
     dry_run: bool,
-    yes: bool,
     json_: bool,
 ) -> None:
     """Put the agents' configuration back as it was. Notes stay."""
