@@ -243,6 +243,8 @@ def workplace(keep: Path | None = None):
                 ("MEMSEARCH_", "CLAUDE_", "CODEX_", "OPENCODE", "OPENCLAW", "XDG_", "OPENBLAS_")
             ):
                 del os.environ[name]
+        # an installed package has bytecode; the first round, which does not count, writes it
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
         (folder / "user").mkdir(exist_ok=True)
         os.environ.update(
             HOME=str(folder / "user"), MEMSEARCH_HOME=str(folder / "home"), NO_COLOR="1"

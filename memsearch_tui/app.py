@@ -150,6 +150,15 @@ class MemsearchApp(App[int]):
             gc.set_threshold(*_COLLECT_AT)
             gc.enable()  # it was disabled during the start
 
+    def refresh_css(self, animate: bool = True) -> None:
+        """Apply the theme. Before the first screen it is only set: Textual parses the style sheet
+        soon after, and would parse it twice.
+        """
+        if self.screen_stack:
+            super().refresh_css(animate)
+        else:
+            self.stylesheet.set_variables(self.get_css_variables())
+
     def _display(self, screen: Screen[Any], renderable: Any) -> None:
         """Write only what changed."""
         if isinstance(renderable, ChopsUpdate | LayoutUpdate):

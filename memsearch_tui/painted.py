@@ -149,7 +149,7 @@ def _cells(strip: Strip, colors: ColorSystem) -> list[Cell]:
 
 def _changes(shown: list[Cell | None], cells: list[Cell]) -> list[tuple[int, int]]:
     """Return the ranges of *cells* to write, none of which begins or ends in a wide character."""
-    if not _are_steady(shown) or not _are_steady(cells):
+    if not any(shown) or not _are_steady(shown) or not _are_steady(cells):
         return [(0, len(cells))]
     ranges: list[tuple[int, int]] = []
     for place, (old, new) in enumerate(zip(shown, cells, strict=True)):

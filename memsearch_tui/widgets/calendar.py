@@ -183,13 +183,14 @@ class Calendar(Lines):
 
         A name is drawn if it and a blank fit.
         """
-        text, first = " " * self._left, self._first
+        left, cell, first = self._left, self._cell, self._first
+        text = " " * left
         for week in range(self._weeks):
             sunday = first + timedelta(weeks=week, days=6)
             starts = sunday.replace(day=1) if sunday.day <= 7 else None
-            if starts is not None and len(text) <= self._left + week * self._cell:
+            if starts is not None and len(text) <= left + week * cell:
                 name = f"’{starts:%y}" if starts.month == 1 else f"{starts:%b}"
-                text = text.ljust(self._left + week * self._cell) + name + " "
+                text = text.ljust(left + week * cell) + name + " "
         return [(text, "dim")]
 
     def _weekday(self, number: int) -> Row:
@@ -205,22 +206,18 @@ class Calendar(Lines):
         return row
 
     def _bars(self) -> Row:
-        first, sums = self._first, [0] * self._weeks
+        first, cell, sums = self._first, self._cell, [0] * self._weeks
         for day, count in self._counts.items():
-            if 0 <= (day - first).days < 7 * self._weeks:
-                sums[(day - first).days // 7] += count
-        most = max(sums) or 1
+            week = (day - first).days // 7
+            if 0 <= week < len(sums):
+                sums[week] += count
+        most, marked = max(sums) or 1, (self.day - first).days // 7
         row: Row = []
         for week, count in enumerate(sums):
             level = -(-count * 8 // most)
-            here = (self.day - first).days // 7 == week
             sign = _BARS[level] if count else "·"
-            row.append(
-                (
-                    sign * self._cell,
-                    "here" if here else _TONES[(level + 1) // 2] if count else "dim",
-                )
-            )
+            tone = _TONES[(level + 1) // 2] if count else "dim"
+            row.append((sign * cell, "here" if week == marked else tone))
         return row
 
     # -- keys and clicks

@@ -9,14 +9,14 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from memsearch_engine import Entry, ToolCall, Turn, agent_named, agent_names, plain, shared_author
+from memsearch_engine import agent_named, agent_names, plain, shared_author
 from rich.cells import cell_len
 
 from memsearch_tui.widgets.diff import diff_tone, is_diff
 from memsearch_tui.widgets.pieces import COLUMN, Row
 
 if TYPE_CHECKING:
-    from memsearch_engine import NoteStaleness, Supersession
+    from memsearch_engine import Entry, NoteStaleness, Supersession, ToolCall, Turn
 
 #: Code, bold, an image or a link, a bare address, struck-through text, emphasis.
 _INLINE = re.compile(

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -191,7 +190,7 @@ def _keep(path: Path, backups: Path, layout: int) -> None:
         with contextlib.suppress(OSError):
             if time.time() - left.stat().st_mtime > _LEFT_S:
                 left.unlink()
-    made = backups / f".{target.name}.{secrets.token_hex(6)}"
+    made = backups / f".{target.name}.{os.urandom(6).hex()}"
     try:
         backups.mkdir(mode=0o700, exist_ok=True)
         private(made)

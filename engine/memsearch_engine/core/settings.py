@@ -12,7 +12,6 @@ import errno
 import functools
 import os
 import re
-import tomllib
 import types
 import typing
 from pathlib import Path
@@ -64,6 +63,8 @@ def load(
             raise SettingsError(
                 f"{path} can't be read: {getattr(error, 'strerror', '') or error}"
             ) from error
+        import tomllib  # 2 ms; many homes have no settings file
+
         try:
             table = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
@@ -395,6 +396,8 @@ def raw_value(home: Home, project_file: Path, key: str, default: Any = None) -> 
 
     It comes from the project's file, the user's file, its default, or *default*.
     """
+    import tomllib
+
     for file in (project_file, Path(os.path.realpath(home.config))):
         with contextlib.suppress(OSError, ValueError):
             flat = flatten(
@@ -420,6 +423,8 @@ _SWITCHES = {"on": True, "yes": True, "off": False, "no": False}
 
 
 def _parse_value(key: str, raw: str, hint: Any) -> Any:
+    import tomllib
+
     if hint is bool and raw.lower() in _SWITCHES:
         return _SWITCHES[raw.lower()]
     is_list = list[str] in (hint, *typing.get_args(hint)) and not raw.lstrip().startswith("[")

@@ -6,7 +6,6 @@ Nothing here writes.
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -220,6 +219,8 @@ class Conversation:
     def _run(self, argv: list[str], folder: str) -> None:
         app, program = self._desk.screen.app, shutil.which(argv[0])
         if program is None or not os.path.isdir(folder):
+            import shlex
+
             app.copy_to_clipboard(shlex.join(argv))
             missing = f"{argv[0]} is not installed here" if program is None else f"{folder} is gone"
             self._desk.say(f"{missing}; the command was copied: {shlex.join(argv)}")

@@ -6,17 +6,15 @@ Writes run one after the other, off the event loop, because another program may 
 from __future__ import annotations
 
 import os
-import shlex
 import subprocess
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 from memsearch_engine import Conflict, Entry, MemsearchError, shown_line
 from textual.content import Content
 from textual.timer import Timer
-from textual.widgets import TextArea
 
 from memsearch_tui import drafts
 from memsearch_tui.aside import OURS, away
@@ -26,6 +24,7 @@ from memsearch_tui.timeline import Key
 
 if TYPE_CHECKING:
     from memsearch_engine import Note
+    from textual.widgets import TextArea
 
     from memsearch_tui.screens.browse.conversation import Conversation
     from memsearch_tui.screens.browse.desk import Desk
@@ -173,7 +172,7 @@ class Editor:
         self._draft_timer = self._compare_timer = None
         # keys before the pane returns are commands, never text of the search box
         screen.set_focus(None)
-        for editor in screen.query("#editor").results(TextArea):
+        if (editor := self._widget()) is not None:
             editor.read_only = True  # keys that still wait in it are commands, too
             editor.remove()
         state.editing = False
@@ -227,8 +226,13 @@ class Editor:
 
     def _text(self) -> str | None:
         """Return the text in the editor; None if no editor is open."""
-        editors = self._desk.screen.query("#editor").results(TextArea)
-        return next((editor.text for editor in editors), None)
+        editor = self._widget()
+        return None if editor is None else editor.text
+
+    def _widget(self) -> TextArea | None:
+        """Return the open editor."""
+        found = self._desk.screen.query("#editor")
+        return cast("TextArea", found.first()) if found else None
 
     # -- saving
 
@@ -343,6 +347,8 @@ class Editor:
 
     def open_file(self) -> None:
         """Open the day file in ``$EDITOR`` at this note."""
+        import shlex
+
         item, entry = self._state.item, self._state.entry
         if item is None or entry is None or self._state.editing:
             return

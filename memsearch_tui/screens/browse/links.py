@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import webbrowser
 from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -69,6 +68,8 @@ class Links:
 
     async def _open(self, link: str) -> None:
         """Open a link, or copy it where no browser can be used."""
+        import webbrowser
+
         app = self._desk.screen.app
         try:
             browser = webbrowser.get()
