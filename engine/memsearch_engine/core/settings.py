@@ -114,7 +114,8 @@ def _typed(
             warnings.append(f"{where(path, text, key)}: unknown setting `{key}` ignored")
             _drop(merged, key)
     try:
-        settings = msgspec.convert(merged, Settings, strict=True)
+        # the first conversion takes 4 ms, and many homes have no settings
+        settings = msgspec.convert(merged, Settings, strict=True) if merged else Settings()
     except msgspec.ValidationError as error:
         key = _key_in(str(error), merged)
         reason = str(error).partition(" - at")[0]

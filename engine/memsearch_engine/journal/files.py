@@ -104,6 +104,8 @@ def original_of(path: str | os.PathLike[str]) -> str:
 def _copied(name: str) -> tuple[str, ...]:
     """Possible names of the original, also for copies of copies."""
     stem, ending = os.path.splitext(unicodedata.normalize("NFC", name))
+    if stem.replace("-", "").isdecimal():  # a plain day, as nearly all are: no pattern fits
+        return ()
     found: list[str] = []
     while match := _CONFLICTING.fullmatch(stem) or _COPY.fullmatch(stem):
         if match["of"] == stem:

@@ -66,7 +66,7 @@ class BrowseScreen(Screen[None]):
         saved: the app's saved state.
             live: follow the service's changes.
         """
-        super().__init__()
+        super().__init__(classes="at-entries")
         self.state = BrowseState(library)
         self.rows, self.place_rows = EntryRows(self.state), PlaceRows(self.state)
         self.panes = self._make_panes()
@@ -86,7 +86,6 @@ class BrowseScreen(Screen[None]):
         self._was_typing = False
         # returns to the screen that opened this note
         self._way_back: Callable[[], None] | None = None
-        self.add_class("at-entries")
 
     def _make_panes(self) -> Panes:
         entries = LineList(
@@ -198,7 +197,7 @@ class BrowseScreen(Screen[None]):
         """Lay out the panes for the width of the first frame."""
         width = self.app.size.width
         points = reversed(self.app.HORIZONTAL_BREAKPOINTS or [])
-        self.add_class(next(name for least, name in points if width >= least))
+        self.add_class(next(name for least, name in points if width >= least), update=False)
         panes = self.panes
         yield panes.header
         yield panes.query
@@ -227,6 +226,11 @@ class BrowseScreen(Screen[None]):
         self.desk.start(self._mention_draft, "drafts")
         if self._is_live:
             self.call_after_refresh(self.follower.start)
+
+    def on_screen_resume(self, event: events.ScreenResume) -> None:
+        """Skip the styles of the first frame: they were applied when the widgets were mounted."""
+        if not self.desk.painted.is_set():
+            event.refresh_styles = False
 
     def on_unmount(self) -> None:
         """Stop all work, and save which note is under the cursor."""
