@@ -187,7 +187,10 @@ class LineList(Lines):
         self.scroll_to(y=index * self.tall, animate=False, force=True, immediate=True)
 
     def want_two_lines(self, wanted: bool) -> None:
-        """Set whether the current items need two lines each. The owner's choice overrides it."""
+        """Set whether the current items need two lines each, on a screen that is not narrow.
+
+        The owner's choice overrides it.
+        """
         if wanted != self._wants_two:
             self._wants_two = wanted
             self.on_resize()
@@ -195,7 +198,8 @@ class LineList(Lines):
 
     def on_resize(self) -> None:
         """Compute the lines of an item for the new size."""
-        by_itself = self._wants_two or self.size.height >= self._HIGH
+        wants_two = self._wants_two and not self.screen.has_class("-narrow")
+        by_itself = wants_two or self.size.height >= self._HIGH
         folds = self.folds if self.folds is not None else by_itself
         self.tall = 2 if self._indent and folds else 1
         self.extend(len(self.keys) * self.tall)

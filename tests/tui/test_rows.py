@@ -19,6 +19,7 @@ from memsearch_tui.screens.browse import BrowseScreen
 from memsearch_tui.widgets.footer import Keys
 from memsearch_tui.widgets.lines import Lines
 from memsearch_tui.widgets.pieces import drawable, wrap
+from tests.tui.conftest import until
 from tests.tui.test_flows import drive, settled
 
 LONG = (
@@ -74,6 +75,26 @@ def test_a_high_list_gives_each_note_two_lines(long_note):
         assert again.screen.panes.entries.tall == 1
 
     drive(again, still, size=(200, 60))
+
+
+def test_hits_follow_the_width_of_the_terminal(long_note):
+    app = long_note.app()
+
+    async def steps(pilot):
+        await pilot.press("/", *"gateway")
+        await settled(pilot)
+        entries, key = app.screen.panes.entries, app.screen.panes.entries.key
+        for width, tall in ((120, 2), (80, 1), (120, 2)):
+            await pilot.resize_terminal(width, 24)
+            await until(pilot, lambda tall=tall: entries.tall == tall)
+            assert entries.key == key
+        await pilot.press("escape")
+        await settled(pilot)
+        await pilot.resize_terminal(119, 24)
+        await settled(pilot)
+        assert entries.tall == 1  # the list of all notes has its own rule
+
+    drive(app, steps, size=(80, 24))
 
 
 def test_a_short_list_gives_one_and_says_where_it_goes_on(long_note):

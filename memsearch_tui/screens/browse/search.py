@@ -229,7 +229,7 @@ class SearchController:
         best = next((key for key in hits if not is_heading(key)), None)
         state.shown = hits
         entries.empty = _nothing(state.query, answer.absent)
-        entries.want_two_lines(not self._desk.is_narrow)
+        entries.want_two_lines(True)
         entries.show_keys(hits, cursor=entries.key if state.chosen else best)
         self._reader.preview()
         self._listing.show_calendar({} if answer.is_unsure else hits.days)
