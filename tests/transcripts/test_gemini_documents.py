@@ -89,18 +89,15 @@ def test_a_damaged_document_is_counted(tmp_path):
 
 
 @pytest.mark.parametrize("named_in", ["projects.json", "trustedFolders.json", "state.db"])
-def test_a_folder_that_only_a_hash_names_is_found_among_the_known_ones(
-    tmp_path, monkeypatch, named_in
-):
+def test_a_folder_that_only_a_hash_names_is_found_among_the_known_ones(tmp_path, named_in):
     root = "/home/ana/my proj"
     chats = tmp_path / "tmp" / hashlib.sha256(root.encode()).hexdigest() / "chats"
     chats.mkdir(parents=True)
     home = Home(tmp_path / "memsearch")
-    monkeypatch.setenv("MEMSEARCH_HOME", str(home.root))
     data = {"sessionId": SESSION, "messages": [message(1, "user", "Where is it?")]}
     (chats / NAME).write_text(json.dumps(data))
     (found,) = all_sessions("gemini", AgentFolders({"gemini": [tmp_path / "tmp"]}))
-    assert [turn.cwd for turn in gemini.open_session(found).turns()] == [""]
+    assert [turn.cwd for turn in gemini.open_session(found, home.offsets).turns()] == [""]
     if named_in == "state.db":
         home.ensure()
         with sqlite3.connect(home.state_db) as db:
@@ -110,4 +107,4 @@ def test_a_folder_that_only_a_hash_names_is_found_among_the_known_ones(
         table = {"/home/ana/other": "other", root: "my-proj"}
         text = json.dumps({"projects": table} if named_in == "projects.json" else table)
         (tmp_path / named_in).write_text(text)
-    assert [turn.cwd for turn in gemini.open_session(found).turns()] == [root]
+    assert [turn.cwd for turn in gemini.open_session(found, home.offsets).turns()] == [root]

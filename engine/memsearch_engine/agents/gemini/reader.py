@@ -358,6 +358,10 @@ class GeminiConversation(WithSubAgents):
 
     scanner, parser = _Scanner, _parse
 
+    def __init__(self, where: Session, cache: Path | None = None) -> None:
+        super().__init__(where, cache)
+        self._home = Home(cache.parent) if cache else None
+
     def _follows(self, after: str, parents: list[int]) -> int:
         """Return the position before the turn whose message a rewind took back."""
         return (self.ids.index(after) if after in self.ids else len(parents)) - 1
@@ -381,10 +385,10 @@ class GeminiConversation(WithSubAgents):
             with contextlib.suppress(OSError, UnicodeDecodeError):
                 named = safe_files.read(folder / ".project_root", _MAX_ROOT).decode("utf-8").strip()
                 return named if os.path.isabs(named) and named.isprintable() else ""
-        return _folder_of_hash(chats.parent)
+        return _folder_of_hash(chats.parent, self._home)
 
 
-def _folder_of_hash(folder: Path) -> str:
+def _folder_of_hash(folder: Path, home: Home | None) -> str:
     """Return the project's folder whose path has the hash that names *folder*.
 
     Versions of 2025 name a folder only so. The known paths are hashed: those of the client's own
@@ -397,7 +401,7 @@ def _folder_of_hash(folder: Path) -> str:
         with contextlib.suppress(OSError, ValueError, RecursionError):
             table = json.loads(safe_files.read(base / name, safe_files.MAX_SETTINGS))
             known += table_of({"": table}, "", "projects") or table_of({"": table}, "")
-    known += project_roots(Home.from_env())
+    known += project_roots(home) if home else []
     named = folder.name
     return next((path for path in known if sha256(os.fsencode(path)).hexdigest() == named), "")
 

@@ -82,7 +82,7 @@ class Reader(ABC):
         """Open a session.
 
         Args:
-            cache: the folder for offset indexes, or None.
+            cache: the folder for offset indexes in memsearch's home, or None.
 
         Raises:
             OSError: it cannot be read.
