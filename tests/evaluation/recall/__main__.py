@@ -26,6 +26,7 @@ from memsearch_engine.injection.action import ActionAdviser, select
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.search import hybrid
 from memsearch_engine.search.hits import Answer
+from memsearch_engine.search.request import SearchRequest
 from memsearch_engine.search.retrieve import Sources
 
 from tests.evaluation.confidence import area, fit, held_out
@@ -33,6 +34,9 @@ from tests.evaluation.recall import chats, linked
 from tests.evaluation.recall.imported import world
 
 _FOLDS = 10
+#: Number of hits among which a note that is not rated is looked for.
+_DEPTH = 100
+_PLACES = ((1, "1"), (3, "2 to 3"), (5, "4 to 5"), (prompt.CONSIDERED, "6 to 10"))
 _FILE = re.compile(
     r"(?<![\w/.-])[\w@-]+(?:/[\w@.-]+)*\.(?:py|tsx?|jsx?|go|rs|c|h|cpp|ya?ml|"
     r"toml|sql|tf|kts?|swift|gd|cs|sh|json|ini|conf|proto|dts|overlay)\b"
@@ -40,7 +44,11 @@ _FILE = re.compile(
 
 
 class Asked(NamedTuple):
-    """A prompt, the ids that are right (none: silence is) and overtaken, and what came of it."""
+    """A prompt, the ids that are right (none: silence is) and superseded, and the injection.
+
+    Attributes:
+        stage: where the right note was lost; ``injected`` if it was not, empty without one.
+    """
 
     voice: str
     case: dict
@@ -51,6 +59,7 @@ class Asked(NamedTuple):
     told: list[str]
     tokens: int
     ms: float
+    stage: str
 
     @property
     def hits(self) -> list[str]:
@@ -159,14 +168,13 @@ def ask(folder: Path, voice: chats.Voice, noise: int, model: str = "") -> list[A
     found = []
     with world(folder, voice, turns, model=model) as (home, project, catalog, space):
         origin, limits = Origin(home), Settings().recall
+        sources = Sources(catalog, space, [project])
         for case in [*voice.cases, *voice.none]:
             said = [turn.entry for turn in decided.get(case["id"], [])]
             start = time.perf_counter()
             query = prompt.prompt_query(case["prompt"], home, leaves=False)
             assert query, case
-            answer = hybrid.search(
-                Sources(catalog, space, [project]), query.with_(limit=prompt.CONSIDERED)
-            )
+            answer = prompt.without_questions(hybrid.search(sources, query))
             features = list(zip([hit.id for hit in answer.hits], judge.features(answer.hits)))
             topics = prompt.rate(catalog, space, project, answer)
             telling, notes = prompt.select(
@@ -194,10 +202,32 @@ def ask(folder: Path, voice: chats.Voice, noise: int, model: str = "") -> list[A
                     told,
                     telling.tokens,
                     took,
+                    _stage(sources, query, right, answer, telling) if right else "",
                 )
             )
         origin.close()
     return found
+
+
+def _stage(
+    sources: Sources,
+    query: SearchRequest,
+    right: str,
+    answer: Answer,
+    injection: prompt.PromptInjection,
+) -> str:
+    """Where the right note of a prompt was lost: in retrieval, by its confidence or by a rule."""
+    places = [hit.id for hit in answer.hits]
+    if right not in places:
+        deep = [hit.id for hit in hybrid.search(sources, query.with_(limit=_DEPTH)).hits]
+        at = "11 to 20" if right in deep[: prompt.FETCHED] else f"21 to {_DEPTH}"
+        return f"retrieved at {at}" if right in deep else f"not among {_DEPTH}"
+    reason = next(one.held for one in injection.considered if one.id == right)
+    if not reason:
+        return "injected"
+    place = places.index(right) + 1
+    within = next(text for most, text in _PLACES if place <= most)
+    return f"{reason}, hit {within}"
 
 
 def table(what: str, asked: list[Asked]) -> None:
@@ -241,6 +271,8 @@ def table(what: str, asked: list[Asked]) -> None:
         f"median {statistics.median(tokens or [0]):.0f}, most {max(tokens or [0])}; "
         f"milliseconds per prompt: median {statistics.median(a.ms for a in asked):.0f}"
     )
+    for stage, count in sorted(Counter(a.stage for a in cases).items()):
+        print(f"  the right note: {stage:40s} {count:4d}")
 
 
 def fitted(asked: list[Asked]) -> None:
