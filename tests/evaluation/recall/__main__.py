@@ -1,10 +1,11 @@
-"""What would be told at prompts, and what is right: ``python -m tests.evaluation.recall``.
+"""Measure what is injected at prompts, and whether it is right: ``python -m
+tests.evaluation.recall``.
 
-Writes the chats of each voice as four agents write theirs, imports them without a model, indexes
-them with the default model, and
-sends the prompts: of some a decision in the notes is the answer (for amended ones the later word),
-on the others no note bears. ``--fit`` fits the weights of ``injection/judge.py`` on the voices that
-are not held out. ``--folder`` keeps what was indexed.
+Each voice is a developer with chats. The chats are written as four agents write theirs, imported
+without a model and indexed with the default model. Then the prompts are sent. Some need a decision
+from the notes (the newest version of it, if it was changed), and no note is relevant to the others.
+``--fit`` fits the weights of ``injection/judge.py`` on the voices that are not held out.
+``--folder`` keeps the corpora and their index.
 """
 
 from __future__ import annotations
@@ -44,9 +45,12 @@ _FILE = re.compile(
 
 
 class Asked(NamedTuple):
-    """A prompt, the ids that are right (none: silence is) and superseded, and the injection.
+    """A prompt and its injection.
 
     Attributes:
+        right: id of the relevant note; empty if there is none.
+        superseded: id of the first version of that note; empty if it was not changed.
+        told: ids of the injected notes.
         stage: where the right note was lost; ``injected`` if it was not, empty without one.
     """
 
@@ -76,15 +80,17 @@ def main() -> None:
     args.add_argument(
         "--native",
         action="store_true",
-        help="how well agents' own memories are told to be contradicted",
+        help="measure how well contradictions of agents' own memories are found",
     )
     args.add_argument(
-        "--chains", action="store_true", help="how well amendments are told from other notes"
+        "--chains", action="store_true", help="measure how well superseding notes are distinguished"
     )
     args.add_argument(
         "--misses", action="store_true", help="show what went wrong (voices that are not held out)"
     )
-    args.add_argument("--files", action="store_true", help="what is told before a file is edited")
+    args.add_argument(
+        "--files", action="store_true", help="measure what is injected before an edit"
+    )
     options = args.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary)
@@ -117,8 +123,9 @@ def main() -> None:
 
 
 def edits(what: str, folder: Path, voices: list[chats.Voice], noise: int) -> None:
-    """What is told before each file that a note names is edited: a decision, the word that it
-    replaced, or a chore.
+    """Print what is injected before an edit of each file that a note names.
+
+    This is a decision, an earlier version of it, or a routine note.
     """
     told: Counter[str] = Counter()
     took: list[float] = []
@@ -163,7 +170,7 @@ def edits(what: str, folder: Path, voices: list[chats.Voice], noise: int) -> Non
 
 
 def ask(folder: Path, voice: chats.Voice, noise: int, model: str = "") -> list[Asked]:
-    """What is injected at every prompt of a voice."""
+    """Send every prompt of a voice, and return the injections."""
     turns, decided = chats.told(voice, noise)
     found = []
     with world(folder, voice, turns, model=model) as (home, project, catalog, space):
@@ -276,7 +283,7 @@ def table(what: str, asked: list[Asked]) -> None:
 
 
 def fitted(asked: list[Asked]) -> None:
-    """Print weights, and what they would do with the topics held out in turn."""
+    """Print the fitted weights, and the injections with each topic held out in turn."""
     rows = [(number, a, name, row) for number, a in enumerate(asked) for name, row in a.features]
     values = np.array([row for *_, row in rows])
     right = np.array([bool(name) and name in (a.right, a.superseded) for _, a, name, _ in rows])
