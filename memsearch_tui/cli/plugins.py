@@ -319,7 +319,11 @@ def plugins_uninstall(
     dry_run: bool,
     json_: bool,
 ) -> None:
-    """Put the agents' configuration back as it was. Notes stay."""
+    """Put the agents' configuration back as it was. Notes stay.
+
+    To remove memsearch itself, run `memsearch service stop` and uninstall its package afterwards
+    (`pipx uninstall memsearch-tui`). `memsearch help files` lists the files that stay.
+    """
     memory = Memory()
     clients, plugins = memory.mcp_clients, memory.plugins
     if everything:
