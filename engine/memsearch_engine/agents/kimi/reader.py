@@ -61,7 +61,6 @@ class _Line(msgspec.Struct):
     event: Any = None
     reason: Any = None
     error: Any = None
-    protocol_version: Any = None
 
 
 _decode = msgspec.json.Decoder(_Line).decode
