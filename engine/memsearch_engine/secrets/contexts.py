@@ -5,11 +5,11 @@ The rules work as in ``places``.
 
 from __future__ import annotations
 
-from memsearch_engine.secrets.places import _L, _Q, _V
+from memsearch_engine.secrets.places import _A, _L, _V
 from memsearch_engine.secrets.vendor import Rule, rule
 
 
-def _argument(programs: str, flags: str, value: str = _V) -> Rule:
+def _argument(programs: str, flags: str, value: str = _A) -> Rule:
     """Return a rule for an argument of command-line programs.
 
     Args:
@@ -17,7 +17,7 @@ def _argument(programs: str, flags: str, value: str = _V) -> Rule:
         flags: a pattern of the options whose argument is a password.
     """
     names = programs.replace(" ", "|")
-    pattern = rf"\b(?:{names})\b[^\n|;]{{0,160}}?\s(?:{flags})[= \t]{{1,2}}{_Q}{value}"
+    pattern = rf"\b(?:{names})\b[^\n|;]{{0,160}}?\s(?:{flags})[= \t]{{1,2}}{value}"
     return rule("command-password", programs, pattern)
 
 
@@ -52,7 +52,7 @@ LETTERS: tuple[Rule, ...] = (
         "login",
         r"\b(?:docker|podman|helm|oc|cf|skopeo|nerdctl|buildah|oras|crane|cosign)[ \t]+"
         r"(?:registry[ \t]+|auth[ \t]+)?login\b[^\n|;]{0,120}?[ \t](?:-p|--password)[= \t]"
-        rf"{_Q}{_V}",
+        rf"{_A}",
     ),
     rule(
         "command-password",
@@ -63,10 +63,16 @@ LETTERS: tuple[Rule, ...] = (
     rule(
         "command-password",
         "wpa_passphrase",
-        rf"\bwpa_passphrase\s+(?:\"[^\"\n]{{1,40}}\"|'[^'\n]{{1,40}}'|[^\s\"']{{1,40}})\s+{_Q}{_V}",
+        rf"\bwpa_passphrase\s+(?:\"[^\"\n]{{1,40}}\"|'[^'\n]{{1,40}}'|[^\s\"']{{1,40}})\s+{_A}",
     ),
     rule("command-password", "nickserv", rf"(?i)nickserv\s+identify\s+(?:\S{{1,40}}[ \t]+)?{_V}"),
-    rule("command-password", "createuser", rf"\bcreateUser\s+\S{{1,40}}\s+\w{{2,8}}\s+{_Q}{_V}"),
+    rule("command-password", "createuser", rf"\bcreateUser\s+\S{{1,40}}\s+\w{{2,8}}\s+{_A}"),
+    rule(
+        "command-password",
+        "createuser",
+        rf"\bcreateUser\s+\S{{1,40}}\s+\w{{2,8}}\s+\S{{1,80}}\s+(?:AES|DES)\w{{0,4}}\s+{_A}",
+    ),
+    rule("command-password", "_pw", rf"\b(?:user|owner|input)_pw[ \t]+{_A}"),
     # -- protocols
     rule(
         "protocol-password",
@@ -94,22 +100,22 @@ LETTERS: tuple[Rule, ...] = (
         "config-password",
         "password passwd passphrase authtok bindpw",
         r"(?im)^[ \t]*[a-z][\w-]{0,24}[_-](?:password|passwd|passphrase|authtok|bindpw)"
-        rf"(?:[ \t]+|[ \t]*=[ \t]*){_Q}{_V}{_Q};?[ \t]*$",
+        rf"(?:[ \t]+|[ \t]*=[ \t]*){_A};?[ \t]*$",
     ),
     rule(
         "config-password",
         "remotepass localpass",
-        rf"(?im)^[ \t]*(?:remotepass|localpass)[ \t]*[=:][ \t]*{_Q}{_V}{_Q}[ \t]*$",
+        rf"(?im)^[ \t]*(?:remotepass|localpass)[ \t]*[=:][ \t]*{_A}[ \t]*$",
     ),
     rule(
         "config-password",
         "password",
-        rf"(?im)^[ \t]*[a-z]{{2,12}} [a-z]{{2,12}} password[ \t]*=[ \t]*{_Q}{_V}{_Q}[ \t]*$",
+        rf"(?im)^[ \t]*[a-z]{{2,12}} [a-z]{{2,12}} password[ \t]*=[ \t]*{_A}[ \t]*$",
     ),
     rule(
         "config-password",
         "secret",
-        rf"\bclient\s+\S{{1,80}}\s*\{{[^{{}}]{{0,300}}?\b(?:shared_?)?secret\s*=\s*{_Q}{_V}",
+        rf"\bclient\s+\S{{1,80}}\s*\{{[^{{}}]{{0,300}}?\b(?:shared_?)?secret\s*=\s*{_A}",
     ),
     rule(
         "config-password",
@@ -117,7 +123,11 @@ LETTERS: tuple[Rule, ...] = (
         r"(?im)^[ \t]*(?:user|login|account|username|line)[ \t][^\n]{0,80}\n"
         rf"(?:[^\n]{{0,80}}\n){{0,2}}?[ \t]*password[ \t]+(?:\d[ \t]+)?{_V}[ \t]*$",
     ),
-    rule("config-password", '" *', rf"(?m)^[\w.@-]{{1,60}}[ \t]+\*[ \t]+\"?{_V}\"?[ \t]+\*"),
+    rule(
+        "config-password",
+        '" *',
+        rf"(?m)^\"?[\w.@-]{{1,60}}\"?[ \t]+\"?\*\"?[ \t]+\"?{_V}\"?[ \t]+\*",
+    ),
     rule(
         "config-password",
         "psk= pre-shared-key=",
@@ -127,18 +137,18 @@ LETTERS: tuple[Rule, ...] = (
         "config-password",
         "plain-text-password-value authentication-key pre-shared-key",
         r"\b(?:plain-text-password-value|authentication-key|pre-shared-key(?:[ \t]+ascii-text)?)"
-        rf"[ \t]+{_Q}{_V}",
+        rf"[ \t]+{_A}",
     ),
     rule(
         "config-password",
         "psksecret set ",
         r"(?m)^[ \t]*set[ \t]+(?:psksecret|passwd|password|secret)[ \t]+(?:ENC[ \t]+)?"
-        rf"{_Q}{_V}{_Q}[ \t]*$",
+        rf"{_A}[ \t]*$",
     ),
     rule(
         "config-password",
         "tacacs radius",
-        rf"(?i)\b(?:tacacs|radius)(?:-server)?[^\n]{{0,60}}?\bkey[ \t]+(?:\d[ \t]+)?{_Q}{_V}",
+        rf"(?i)\b(?:tacacs|radius)(?:-server)?[^\n]{{0,60}}?(?:\n[ \t]+[^\n]{{0,60}})?\bkey[ \t]+(?:\d[ \t]+)?{_A}",
     ),
     rule(
         "config-password",

@@ -17,7 +17,7 @@ import re
 _REFERENCE = re.compile(
     r"(?i)^\$|\$\{|\{\{|^<|^%|^\(|^\[|^\{|^@|\*{3}|x{6}|•|…|\.{3}|"
     r"your[-_]|^op://|^vault:|^arn:|^ENC\[|^/|^\./|^~|://|^env:|^file:|"
-    r"^null$|^none$|^true$|^false$|^[\[<(]?redacted[\])>]?$|^0x[0-9a-f]{1,8}$|"
+    r"^\*\*?/|^unix:|^null$|^none$|^true$|^false$|^[\[<(]?redacted[\])>]?$|^0x[0-9a-f]{1,8}$|"
     r"^HTTP/\d|^--|^~?\^?\d+\.\d+\.\d|^scram-sha|^sha(?:256|384|512)|::|^:"
 )
 _RUNS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
@@ -35,6 +35,7 @@ _SECRET_OF = re.compile(
     r"(?i)(?:client|app|api|shared|webhook|hub|session|jwt|signing|cookie|hmac|auth|consumer)"
     r"[_.-]?secret$|api[_.-]?key$|(?:^|_)SECRET(?:_KEY)?$"
 )
+_TOKEN_OF = re.compile(r"(?:^|_)(?:TOKEN|[A-Z]+_KEY)$")
 _NO_VALUE = re.compile(
     r"(?i)(?:url|uri|_file|path|name|policy|rotation|header|count|type|_id|_ids|endpoint|ttl|arn)$"
 )
@@ -148,6 +149,7 @@ def is_secret_of(key: str, value: str, *, quoted: bool) -> bool:
     It may be a word if it is in quotes, or if the name is a variable of a shell or a header.
     """
     named = bool(_SECRET_OF.search(key)) and not _NO_VALUE.search(key)
+    named = named or (bool(_TOKEN_OF.search(key)) and mixed(value))
     if not named or len(value) < 8 or (not quoted and _ATTRIBUTE.match(value)):
         return False
     return quoted or key.isupper() or mixed(value) or key.startswith("X-")
@@ -257,19 +259,49 @@ _ORDINARY = frozenset(
     "entering cleared printed shown written "
     "typed saved written expose valore valeur valor wert wartość värde "
     "değer waarde sempre toujours siempre immer altijd zawsze alltid "
+    "opcional encore pazienza verlopen väärä oikea tyhjä vaadittu unverändert inchangé "
+    "inchangée "
     "obligatoriskt obligatorisk pakollinen povinne vereist wymagana wymagany salah benar kosong "
     "wajib ugyldig ugyldigt felaktig forkert vanhentunut virheellinen unchanged".split()
 )
+#: Words of sentences, which a phrase that somebody chose does not have.
+_SENTENCE = frozenset(
+    "is are be must not no please enter see your you required optional too short long least "
+    "should does muss nicht darf doit pas debe stored the and or of to for from in on at by with we "
+    "they it this that will can may has have had do did if when as than an der die das ist oder mit "
+    "von le la les est un une des el los es en para por que".split()
+)
 _NAMES_ITSELF = re.compile(
-    r"(?i)passw|passphr|passcode|^pass$|^mypass|^yourpass|pwd|secret|token|"
+    r"(?i)passw|passphr|passcode|de passe|^pass$|^mypass|^yourpass|pwd|secret|token|"
     r"credential|keyfile|passwort|kennwort|senha|contrase|wachtwoord|placeholder|"
     r"has[łl]o|redact|xxxx|\*\*\*|^your|^my[_-]|^some|^the[_-]|^test(?:ing)?$|"
     r"^change[_-]?(?:it|me|this)|^replace|^insert|^enter[_-]|^put[_-]|^user|^os\.|^self\.|^this\.|"
     r"^process\.|^env[._]|^config\.|^req\.|^None$|^null$|^NULL$|^True$|^undefined$|here$"
 )
 _CAPITALS = re.compile(r"[A-Z][A-Z_]*$")
-_LETTERS_ONLY = re.compile(r"[A-Z]?[a-z]{6,39}$")
-_WORDS_ONLY = re.compile(r"[A-Za-z]+(?:[ -][A-Za-z]+)+$")
+_LETTERS_ONLY = re.compile(r"[^\W\d_a-z]?[^\W\d_A-Z]{6,39}$")
+_WORDS_ONLY = re.compile(r"[^\W\d_]+(?:[ -][^\W\d_]+)+$")
+_FILE = re.compile(
+    r"[(){}\[\]]|^,|\.\w+\(|^[\w.-]+\.(?:txt|json|ya?ml|pem|key|zip|7z|crt|"
+    r"log|env|py|sh|conf|toml)$|^--|^[\w.+-]+@[\w-]+\.[a-z]+$|^[\d.]+:\d"
+)
+#: Values of an option or a setting, types and names of variables, in their own place.
+_STATES = frozenset(
+    "void uint size null true false none auto self this user users root test data args opts conf "
+    "line item node text info hash salt body form read write list dict tuple type types name names "
+    "file path pass int32 int64 char chars long short float double bool uuid "
+    "date time once both only also each every other some more less same next last first main "
+    "foo bar baz qux lorem ipsum then else with from into over when what that they there these "
+    "auth basic digest bearer login cookie header param params props state store input inputs "
+    "field value values model token tokens secret secrets never always ask asks yes no prompt blank "
+    "empty plain clear local remote admin guest anyone peer md5 trust reject cert ldap".split()
+)
+_NUMBERED = re.compile(r"^[a-z]{2,12}[-_][a-z0-9-]*\d{3,}[a-z0-9]*$")
+FAKE = re.compile(r"(?i)key|test|fake|mock|dummy|needed|example|sample")
+_CAMEL = re.compile(r"[A-Za-z][a-z]+(?:[A-Z][a-z]*)+$")
+_SNAKE = re.compile(r"[A-Za-z]\w*_\w*$|[a-z]+(?:\.[a-z0-9]+)+$")
+_UNCASED = re.compile(r"[\u0590-\u0fff\u1100-\u11ff\u2e80-\ud7ff]")
+_SHORTEST, _LONGEST = 4, 400
 
 
 def is_chosen(value: str) -> bool:
@@ -286,13 +318,11 @@ def is_chosen(value: str) -> bool:
         or _CAPITALS.match(value)
     ):
         return False
+    if _UNCASED.search(value) and not mixed(value):
+        return False
     if value.lower() in _ORDINARY or (value.isdigit() and len(value) < 6) or _METHOD.match(value):
         return False
-    if re.search(
-        r"[(){}\[\]]|^,|\.\w+\(|^[\w.-]+\.(?:txt|json|ya?ml|pem|key|zip|7z|crt|"
-        r"log|env|py|sh|conf|toml)$|^--|^[\w.+-]+@[\w-]+\.[a-z]+$|^[\d.]+:\d",
-        value,
-    ):
+    if _FILE.search(value):
         return False
     if any(char.isdigit() or char in _SYMBOLS for char in value):
         return any(char.isalpha() for char in value) or len(value) >= 6
@@ -302,6 +332,56 @@ def is_chosen(value: str) -> bool:
         )
     is_random = value.isalpha() and len(value) >= 10 and not wordy(value, 2.5)
     return is_random or bool(_LETTERS_ONLY.match(value))
+
+
+def is_certain(value: str, *, camel: bool = False) -> bool:
+    """Whether a value is a secret in a place where nothing else is usual.
+
+    It may be one short word, or a few words. Types, states, references, files, code, messages and
+    names of a password are not.
+
+    Args:
+        camel: a value in camel case is one, too.
+    """
+    value = value.strip().rstrip(".,;:)") if " " not in value else value.strip()
+    words = [word.lower() for word in re.findall(r"[^\W\d_]+", value)]
+    if (
+        not _SHORTEST <= len(value) <= _LONGEST
+        or is_reference(value)
+        or _NAMES_ITSELF.search(value)
+        or _METHOD.match(value)
+        or _FILE.search(value)
+        or len(set(value)) < 3
+        or value.lower() in _STATES
+        or value.lower() in _ORDINARY
+    ):
+        return False
+    if " " in value:
+        return len(words) <= 8 and not any(
+            word in _ORDINARY or word in _STATES or word in _SENTENCE for word in words
+        )
+    if _UNCASED.search(value) and not mixed(value):
+        return False
+    if (
+        _CAPITALS.match(value)
+        or (_SNAKE.match(value) and wordy(value))
+        or (_CAMEL.match(value) and not camel)
+    ):
+        return False
+    return value.isalpha() or any(char.isalnum() for char in value)
+
+
+def is_coded(value: str) -> bool:
+    """Whether the quoted value of a name such as "token" looks made: digits and letters, no words."""
+    return (
+        8 <= len(value) <= 400
+        and mixed(value)
+        and not any(char.isspace() for char in value)
+        and (is_written_secret(value) or bool(_NUMBERED.search(value)))
+        and is_certain(value)
+        and not _UUID.fullmatch(value)
+        and not FAKE.search(value)
+    )
 
 
 _NAMED = re.compile(

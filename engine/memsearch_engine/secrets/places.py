@@ -10,8 +10,9 @@ from __future__ import annotations
 from memsearch_engine.secrets.vendor import Rule, rule
 
 _Q = r"[\"'`]?"
-_V = r"([^\s\"'`$<>|;,(){}\[\]\\/&*-][^\s\"'`|;<>\\]{4,200})"
+_V = r"([^\s\"'`$<>|;,(){}\[\]\\/&*-][^\s\"'`|;<>\\]{3,200})"
 _L = r"([^\s\"'`$<>|;(){}\[\]\\-][^\"'`\n\\]{3,200})"  # in quotes
+_A = rf"(?:\"([^\"\n$<]{{4,200}})\"|'([^'\n$<]{{4,200}})'|`?{_V}`?)"  # an argument
 _SECRET = r"(?:passw|passphrase|pwd|secret|token|api_?key|_pass|_pw)"
 _COMMANDS = (
     r"mongo(?:sh|dump|restore|export|import)?|psexec(?:64)?(?:\.exe)?|"
@@ -33,17 +34,17 @@ LETTERS: tuple[Rule, ...] = (
     rule(
         "command-password",
         "7z rar",
-        rf"(?i)\b(?:7z[azr]?|(?:un)?rar)(?:\.exe)?\s[^\n|;]{{0,200}}?\s[\"']?-h?p[\"']?{_V}",
+        rf"(?i)\b(?:7z[azr]?|(?:un)?rar)(?:\.exe)?\s[^\n|;]{{0,200}}?\s[\"']?-h?p{_A}",
     ),
     rule(
         "command-password",
         "zip",
-        rf"\b(?:un)?zip\b[^\n|;]{{0,160}}?\s(?:-\w{{0,6}}P[ \t]?|--password[ =]){_Q}{_V}",
+        rf"\b(?:un)?zip\b[^\n|;]{{0,160}}?\s(?:-\w{{0,6}}P[ \t]?|--password[ =]){_A}",
     ),
     rule(
         "command-password",
         "net",
-        rf"(?i)\bnet1?(?:\.exe)?\s+user\s+{_Q}[^\s/]{{1,80}}[ \t]+{_Q}{_V}{_Q}[ \t]+/",
+        rf"(?i)\bnet1?(?:\.exe)?\s+user\s+{_Q}[^\s/]{{1,80}}[ \t]+{_A}[ \t]+/",
     ),
     rule(
         "command-password",
@@ -62,30 +63,30 @@ LETTERS: tuple[Rule, ...] = (
         "pscp putty influx cqlsh click ipmi mosq aria svn vnc runas schtasks wmic taskkill impala "
         "beeline couch cbq rclone proxmox oc argocd mc jfrog",
         rf"(?i)\b(?:{_COMMANDS})\b[^\n|;]{{0,160}}?\s(?:-p|-pw|-pass|"
-        rf"--?password|/p:|/pass:|/rp)(?:[ =]|[ \t]){{0,2}}{_Q}{_V}",
+        rf"--?password|/p:|/pass:|/rp)(?:[ =]|[ \t]){{0,2}}{_A}",
     ),
     rule(
         "command-password",
         "ldap",
         r"\bldap(?:search|modify|add|delete|whoami|passwd|"
-        rf"compare)\b[^\n|;]{{0,200}}?\s-[ws][ \t]+{_Q}{_V}",
+        rf"compare)\b[^\n|;]{{0,200}}?\s-[ws][ \t]+{_A}",
     ),
     rule(
         "command-password",
         "mysql mariadb",
         r"\b(?:mysql|mysqldump|mysqladmin|mysqlimport|"
-        rf"mariadb|mariadb-dump)\b[^\n|;]{{0,160}}?\s-p{_Q}{_V}",
+        rf"mariadb|mariadb-dump)\b[^\n|;]{{0,160}}?\s-p{_A}",
     ),
     rule(
         "command-password",
         "openssl",
-        rf"\bopenssl\b[^\n|;]{{0,200}}?\s(?:-k[ \t]+|-K[ \t]+|pass:){_Q}{_V}",
+        rf"\bopenssl\b[^\n|;]{{0,200}}?\s(?:-k[ \t]+|-K[ \t]+|pass:){_A}",
     ),
     rule(
         "command-password",
         "-pass -store -key",
         rf"(?i)(?:^|[^\w-])--?(?:[a-z-]{{0,20}}(?:password|passwd|passphrase)|"
-        rf"storepass|keypass|srcstorepass|deststorepass)(?:=|[ \t]+[\"']){_Q}{_V}",
+        rf"storepass|keypass|srcstorepass|deststorepass)(?:=|[ \t]+[\"']){_A}",
     ),
     rule(
         "command-password",
@@ -99,7 +100,7 @@ LETTERS: tuple[Rule, ...] = (
         r"(?i)(?:^|[^\w-])--(?:[a-z-]{0,20}(?:password|passwd|passphrase))(?:=|"
         r"[ \t]+)([a-z]{2,12}(?:-[a-z]{2,12}){3,7}\d{0,4})(?:[\s\"']|$)",
     ),
-    rule("command-password", "/pass: /p: /password:", rf"(?i)\s/(?:p|pass|password):{_Q}{_V}"),
+    rule("command-password", "/pass: /p: /password:", rf"(?i)\s/(?:p|pass|password):{_A}"),
     rule(
         "command-password",
         "echo printf",
@@ -108,55 +109,55 @@ LETTERS: tuple[Rule, ...] = (
     rule(
         "command-password",
         "echo printf",
-        rf"\b(?:echo|printf)\s+(?:-\w+\s+)?[\"']{_L}(?:\\n)?[\"']\s*\|\s*{_PIPED}",
+        rf"\b(?:echo|printf)\s+(?:-\w+\s+)?[\"'](?:\w+:)?{_L}(?:\\n)?[\"']\s*\|\s*{_PIPED}",
     ),
     rule("command-password", "<<<", rf"{_PIPED}[^\n|;]{{0,80}}<<<\s*[\"']?{_V}"),
     rule(
         "command-password",
         "setx",
-        rf"(?i)\bsetx\s+(?:/\w\s+)?\w{{0,40}}(?:pass|pwd|secret|token|key)\w{{0,20}}\s+{_Q}{_V}",
+        rf"(?i)\bsetx\s+(?:/\w\s+)?\w{{0,40}}(?:pass|pwd|secret|token|key)\w{{0,20}}\s+{_A}",
     ),
     rule(
         "command-password",
         "pulumi",
         rf"\bpulumi\s+(?:-\S+\s+)?config\s+set\s+(?:--\S+\s+){{0,3}}--secret\s+"
-        rf"(?:--\S+\s+){{0,3}}[\w.:-]{{1,80}}\s+(?:--\s+)?{_Q}{_V}",
+        rf"(?:--\S+\s+){{0,3}}[\w.:-]{{1,80}}\s+(?:--\s+)?{_A}",
     ),
     rule(
         "command-password",
         "pulumi",
-        rf"(?i)\bpulumi\s+config\s+set\s+\S{{0,60}}{_SECRET}\S{{0,20}}\s+{_Q}{_V}",
+        rf"(?i)\bpulumi\s+config\s+set\s+\S{{0,60}}{_SECRET}\S{{0,20}}\s+{_A}",
     ),
     rule(
         "command-password",
         "pulumi",
-        rf"\bpulumi\s+config\s+set\s+[\w.:-]{{1,80}}\s+{_Q}{_V}{_Q}\s+--secret",
+        rf"\bpulumi\s+config\s+set\s+[\w.:-]{{1,80}}\s+{_A}\s+--secret",
     ),
     rule(
         "command-password",
         "securestring",
         r"(?i)\bConvertTo-SecureString\s+(?:-(?:AsPlainText|"
-        rf"Force)\s+){{0,2}}(?:-String\s+)?{_Q}{_V}",
+        rf"Force)\s+){{0,2}}(?:-String\s+)?{_A}",
     ),
     rule(
         "command-password",
         "rabbitmqctl",
         r"\brabbitmqctl\s+(?:-\S+\s+\S+\s+)?(?:add_user|"
-        rf"change_password|authenticate_user)\s+\S{{1,80}}\s+{_Q}{_V}",
+        rf"change_password|authenticate_user)\s+\S{{1,80}}\s+{_A}",
     ),
-    rule("command-password", "nmcli", rf"\bnmcli\b[^\n|;]{{0,120}}?\bpassword\s+{_Q}{_V}"),
+    rule("command-password", "nmcli", rf"\bnmcli\b[^\n|;]{{0,120}}?\bpassword\s+{_A}"),
     rule(
         "command-password",
         "htpasswd",
         rf"\bhtpasswd\s+(?:-\w+\s+){{0,4}}-\w*b\w*\s+"
-        rf"(?:-\w+\s+){{0,4}}\S{{1,80}}\s+\S{{1,80}}\s+{_Q}{_V}",
+        rf"(?:-\w+\s+){{0,4}}\S{{1,80}}\s+\S{{1,80}}\s+{_A}",
     ),
     rule(
         "command-password",
         "redis-cli valkey-cli",
-        rf"\b(?:redis|valkey)-cli\b[^\n|;]{{0,120}}?\s(?:-a|--pass)[ \t]+{_Q}{_V}",
+        rf"\b(?:redis|valkey)-cli\b[^\n|;]{{0,120}}?\s(?:-a|--pass)[ \t]+{_A}",
     ),
-    rule("command-password", "sshpass", rf"\bsshpass\s+-p[ \t]*{_Q}{_V}"),
+    rule("command-password", "sshpass", rf"\bsshpass\s+-p[ \t]*{_A}"),
     rule(
         "command-password",
         "http",
@@ -196,7 +197,7 @@ LETTERS: tuple[Rule, ...] = (
         "config-password",
         "requirepass masterauth auth-pass sentinel",
         r"(?i)(?:^|[^\w#])(?:requirepass|masterauth|"
-        rf"(?:sentinel )?auth-pass\s+\S{{1,60}})[ \t]+{_Q}{_V}",
+        rf"(?:sentinel )?auth-pass\s+\S{{1,60}})[ \t]+{_A}",
     ),
     rule(
         "config-password",
@@ -206,12 +207,12 @@ LETTERS: tuple[Rule, ...] = (
     rule(
         "config-password",
         "auth",
-        rf"(?m)(?:\d>|redis>|valkey>)[ \t]*(?i:auth)[ \t]+(?:\w{{1,40}}[ \t]+)?{_Q}{_V}{_Q}[ \t]*$",
+        rf"(?m)(?:\d>|redis>|valkey>)[ \t]*(?i:auth)[ \t]+(?:\w{{1,40}}[ \t]+)?{_A}[ \t]*$",
     ),
     rule(
         "config-password",
         "snmp rocommunity rwcommunity",
-        rf"(?i)(?:\bsnmp-server\s+community|\br[ow]community6?)[ \t]+{_Q}{_V}",
+        rf"(?i)(?:\bsnmp-server\s+community|\br[ow]community6?)[ \t]+{_A}",
     ),
     rule(
         "config-password",
@@ -219,7 +220,7 @@ LETTERS: tuple[Rule, ...] = (
         r"(?im)^[ \t]*(?:username[ \t]+\S{1,60}[ \t][^\n]{0,40}?|"
         r"enable[ \t]+)(?:password|secret)[ \t]+(?:\d[ \t]+)?([^\s\"'<>]{4,200})[ \t]*$",
     ),
-    rule("config-password", "insecure-password", rf"\binsecure-password[ \t]+{_Q}{_V}"),
+    rule("config-password", "insecure-password", rf"\binsecure-password[ \t]+{_A}"),
     rule(
         "config-password",
         "rootpw",
@@ -254,7 +255,8 @@ LETTERS: tuple[Rule, ...] = (
     rule(
         "config-password",
         "identified",
-        rf"(?i)\bidentified[ \t]+(?:with[ \t]+\S{{1,40}}[ \t]+)?by[ \t]+"
+        r"(?i)(?:\b(?:user|grant|role)\b[^\n]{0,200}?[ \t])identified[ \t]+"
+        r"(?:with[ \t]+\S{1,40}[ \t]+)?by[ \t]+"
         rf"(?:password[ \t]+)?[\"'`]?{_V}",
     ),
     rule("config-password", "password", rf"(?i)\bpassword(?:[ \t]+|[ \t]*=[ \t]*)N?'{_L}'"),
@@ -343,6 +345,13 @@ LETTERS: tuple[Rule, ...] = (
         r"\bOpen|sql\.Open|newInstance)\s{0,3}\(?\s{0,3}[\"'][^\"'\n]{1,200}[\"']"
         r"\s*,\s*[\"'][^\"'\n]{0,80}[\"']\s*,\s*[\"']([^\"'\n$<{]{5,200})[\"']",
     ),
+    rule(
+        "user-password",
+        "admin root pi ubuntu",
+        r"(?i)\b(?:log(?:ged|ging)?[ -]?(?:in|on|into)|ssh|router|panel|connect)\b[^\n]{0,80}?[ ,:]"
+        r"(?:admin(?:istrator)?|root|pi|ubuntu)[ \t]?[,/][ \t]?"
+        r"([^\s\"'`$<>|;,(){}\[\]\\/&*-][\w.!#-]{2,40}\d[\w.!#-]{0,20})(?:$|[\s,;.)])",
+    ),
     # -- default values of variables that are not set
     rule(
         "default-password",
@@ -364,7 +373,7 @@ MIXED: tuple[Rule, ...] = (
     rule(
         "config-password",
         '" *',
-        r"(?m)^[\"']?[\w@.\\-]{1,60}[\"']?[ \t]+(?:\*|"
+        r"(?m)^[\"']?[\w@.\\-]{1,60}[\"']?[ \t]+(?:[\"']?\*[\"']?|"
         r"[\w.-]{1,40})[ \t]+\"?([^\s\"*#]{5,100})\"?[ \t]+\*[ \t]*$",
     ),
     rule(
@@ -378,13 +387,13 @@ MIXED: tuple[Rule, ...] = (
         "config-password",
         "password passwd bindpw secret psk passphrase",
         rf"(?im)^[ \t]*[\w-]{{0,24}}(?:password|passwd|bindpw|bind_pw|"
-        rf"secret|psk|passphrase|wpa_passphrase)[ \t]+{_Q}{_V}{_Q};?[ \t]*$",
+        rf"secret|psk|passphrase|wpa_passphrase)[ \t]+{_A};?[ \t]*$",
     ),
     rule(
         "config-password",
         "password pass",
         rf"(?im)\b(?:user(?:name)?|login)[ \t]+[\"']?[^\s\"']{{1,80}}[\"']?[ \t]+(?:password|"
-        rf"pass|passwd)[ \t]+{_Q}{_V}",
+        rf"pass|passwd)[ \t]+{_A}",
     ),
     rule(
         "prompt-password",

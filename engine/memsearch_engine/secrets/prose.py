@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from memsearch_engine.secrets.judge import is_beside, is_chosen, is_key
+from memsearch_engine.secrets.judge import is_beside, is_certain, is_chosen, is_key
 from memsearch_engine.secrets.linear import compile
 
 Span = tuple[int, int, str]
@@ -68,18 +68,40 @@ _BEFORE, _AFTER = 80, 90
 
 #: Names that have no other meaning.
 _FULL = _LATIN.partition("|pwd|")[0]
+_A = "A-Za-zÀ-ÖØ-öø-ɏͰ-ϿЀ-ӿḀ-ỿ"
 _QUOTE = "[\"'`“”„«»‘’]"
-_PLAIN = rf"{_QUOTE}?([A-Za-zÀ-ÖØ-öø-ž][a-zß-öø-ž]{{5,39}}\d{{0,4}}){_QUOTE}?"
-#: Lower-case words with a number at the end.
-_NUMBER = rf"{_QUOTE}?([A-Za-z][a-z]{{2,39}}(?:[_.-][a-z]{{2,20}}){{0,3}}[_.-]?\d{{1,4}}){_QUOTE}?"
-#: Words for "is" after a name for a password, and the ends of such a clause.
-_EQUALS = (
-    r"(?:is|was|now|to|ist|lautet|est|es|era|è|é|são|är|er|on|jest|je|este|este acum|adalah|là|"
-    r"είναι|هي|هو|היא|הוא|это|[-–—])"
+_PLAIN = rf"{_QUOTE}?([A-Za-zÀ-ÖØ-öø-ž][a-zß-öø-ž]{{3,39}}\d{{0,4}}){_QUOTE}?"
+_SAID_NAME = compile(rf"(?i)(?:^|[^{_A}0-9_.$-])(?:(?:{_FULL}|pwd|pw|pass)(?:nya)?|{_OTHER})")
+#: Between a name and its value: a complement, a word for "is", and words before the value.
+_OF = r"(?:[ ][^\s:：=,.;\"'`“„«]{1,20}){0,6}?"
+_IS = (
+    r"(?P<is> ?['’]s(?= )| (?:is|was|used to be|should be|will be|ist|war|lautet|heißt|est|sera|"
+    r"es|era|è|é|são|är|er|on|jest|to|je|este acum|este|adalah|ialah|là|είναι|هي|هو|היא|הוא|है|"
+    r"(?:was |is |has been |been |got )?(?:set|changed|reset|updated) to|bylo|było|var|idi|oli|"
+    r"это|был|будет|c['’]est|[-–—]{1,2}|->|→)(?= )| ?[:：→]| ?[은는이가はが是为為])"
 )
-_ENDS = r"(?:$|[\n,;)。、，]|\.(?:\s|$)|です|だ|であ|입니다|이다|예요| 입니다)"
+_NOW = (
+    r"(?:[ ]?(?:now|still|just|currently|again|also|simply|literally|temporarily|probably|called|"
+    r"jetzt|noch|aktuell|maintenant|toujours|ahora|todavía|agora|ora|adesso|nu|teraz|nyní|şimdi|"
+    r"сейчас|теперь|это|такой|такая|(?:all )?(?:lower|upper)[ -]?case|capital [A-Z]|"
+    r"spell?ed|:)(?= )){0,3}[ ]?"
+)
+_SAID = rf"(?:[\"'`“„«「『](?P<q>[^\"'`“”»」』\n]{{4,60}})[\"'`”“»」』]|(?P<v>(?=\S{{4}})[{_A}][{_A}\d]{{1,40}}(?:[-_.][{_A}\d]{{1,20}}){{0,4}}[!?]?))"
+_END = r"(?:$|[\n,;)!。、，]|\.(?:\s|$)|です|だ|であ|입니다|이다|예요| 입니다)"
+#: Words that go on with the sentence after a value.
+_ON = (
+    r"[ ](?:by the way|btw|for|on|in|at|and|but|or|so|please|thanks|if|with|everywhere|"
+    r"yesterday|today|user(?:name)?|für|auf|und|aber|bitte|am|im|pour|sur|et|mais|para|en|y|pero|"
+    r"per|sul|e|ma|voor|op|maar|na|dla|do|i|ale|för|på|och|men|til|og|pro|için|для|на|и|но)\b"
+)
+_CLAUSE = re.compile(rf"(?i){_OF}{_IS}{_NOW}{_SAID}(?:(?P<end>{_END})|(?P<on>{_ON})|(?P<other>))")
+_AGAIN = re.compile(
+    rf"(?i)[ ,;]{{1,3}}(?:(?:but|and|aber|und|mais|pero|ma)[ ])?(?:now[ ])?(?:it['’]s|it is|is|es ist|"
+    rf"c['’]est|es|ahora es|è|jetzt(?: ist es)?)[ ]{_NOW}{_SAID}{_END}"
+)
+_VERB_LAST = re.compile(rf"(?i)[ ]{_SAID}[ ](?:olarak|yapıldı|oldu)\b")
 _AS = r"(?:as|als|como|come|comme|jako|som)(?: (?:the|your|its|das|de|het|la|el|a|o|il))?(?: new)?"
-#: Passwords of letters only, in unambiguous contexts.
+#: Passwords of letters only, in grammar in which the value is before the name or far from it.
 _LETTERS = (
     compile(
         r"(?i)\b(?:and|und|et|y|e|en|i|och|with|use|usa|utilise|nimm|gebruik|"
@@ -89,20 +111,11 @@ _LETTERS = (
         r"(?i)(?:log(?:ge|ga|g)?[ -]?(?:in|on|into)|sign in|anmelde[a-z]*|melde dich|"
         r"connecte[a-z-]*|accedi|entra|entrar|inloggen|zaloguj|logga|giriş|as|user|als)"
         rf"[^\n]{{1,60}} (?:the |dem |het |le |il |la |"
-        rf"z )?(?:{_FULL}):? {_PLAIN}(?:$|[\n,.;)]| (?:and|und|et|y|e|en|i|och|an)\b)"
+        rf"z )?(?:{_FULL}|pw|pwd):? {_PLAIN}(?:$|[\n,.;)]| (?:and|und|et|y|e|en|i|och|an)\b)"
     ),
     compile(
         rf"(?i)\b(?:for|enter|ask[a-z]*)[^\n]{{1,30}} password,? (?:enter|"
         rf"type|use|is) {_PLAIN}(?:$|[\n,.;)])"
-    ),
-    compile(rf"(?i)(?:^|[^a-z0-9_])(?:{_FULL}|pw|{_OTHER})(?:nya)? ?{_EQUALS} {_PLAIN}{_ENDS}"),
-    compile(
-        rf"(?i)(?:^|[\s,(])(?:{_FULL})[ \t]{{0,2}}[:：→][ \t]{{0,2}}{_PLAIN}(?:[ \t]*$|"
-        r"[ \t]*[\n,)])"
-    ),
-    compile(
-        rf"(?i)(?:^|[\s,(])(?:{_FULL})(?: [^\s:：,.;\"'`]{{1,20}})"
-        rf"{{1,4}}[:：] {_PLAIN}(?:[ \t]*\n|[ \t]*$)"
     ),
     compile(
         r"(?i)\b(?:usa(?:te|re|r)?|usi|utilisez?|utilizza|utiliza|gebruik|nimm|benutze|użyj|"
@@ -111,37 +124,28 @@ _LETTERS = (
         r"il |la |le |el |los |o |a |het |de |das |den |the )?[A-Za-z]"
     ),
     compile(
-        rf"(?i)(?:{_OTHER})(?: [^\s:：,.;\"'`]{{1,20}}){{1,4}}[:：] {_PLAIN}(?:[ \t]*\n|[ \t]*$)"
-    ),
-    compile(rf"(?i)(?:{_OTHER})[ \t]{{0,2}}[:：][ \t]{{0,2}}{_PLAIN}(?:[ \t]*$|[ \t]*[\n,)，])"),
-    compile(
         rf"(?i)\b(?:user(?:name)?|login|account|e-?mail)[ :=]{{1,3}}\S{{1,60}},? (?:and |"
         rf"/ )?(?:pass|pw|pwd|password):? {_PLAIN}(?:$|[\n,.;)])"
     ),
-    compile(
-        rf"(?i)(?:^|[^a-z0-9_])(?:{_FULL}|{_OTHER})(?: [^\s:：,.;\"'`]{{1,20}}){{0,4}}"
-        rf" ?{_EQUALS} {_NUMBER}{_ENDS}"
-    ),
-    compile(rf"(?:{_OTHER})[은는이가はが是为為] ?{_NUMBER}{_ENDS}"),
-    compile(rf"(?:{_OTHER})[ \t]?[은는이가はが是为為]?[ \t]?{_PLAIN}{_ENDS}"),
     compile(rf"(?i)\bpassw[a-z]{{2,6}} from {_PLAIN} to \S"),
-    compile(rf"(?i)\bpassw[a-z]{{2,6}} from \S{{1,80}} to {_PLAIN}{_ENDS}"),
+    compile(rf"(?i)\bpassw[a-z]{{2,6}} from \S{{1,80}} to {_PLAIN}(?:$|[\n,;)]|\.(?:\s|$))"),
     compile(
         r"(?i)\b(?:creds|credentials|login|zugangsdaten|logindaten|identifiants)\b"
-        r"[^\n]{0,40}?(?:is|are|sind|:) [\w.@-]{1,60} ?/ ?"
-        rf"{_PLAIN}{_ENDS}"
+        r"[^\n]{0,40}?(?:is|are|sind|:) [\w.@-]{1,60} ?[/:] ?"
+        rf"{_PLAIN}(?:$|[\n,;) ]|\.(?:\s|$))"
     ),
     compile(
         r"(?i)\b(?:wi-?fi|wlan)\b[^\n]{0,60}\b(?:key|schlüssel|psk|pass|pw)[: ]{1,2}(?:is |ist )?"
-        rf"{_PLAIN}{_ENDS}"
+        rf"{_PLAIN}(?:$|[\n,;)]|\.(?:\s|$))"
     ),
     compile(
         rf"(?i)(?:^|[^a-z0-9_])(?:{_FULL}|{_OTHER}(?: [^\s]{{1,8}} [^\s]{{1,20}})?)"
-        rf" ([a-z]{{6,39}}\d{{1,4}}){_ENDS}"
+        r" ([a-z]{4,39}\d{1,4})(?:$|[\n,;)]|\.(?:\s|$)|입니다|です)"
     ),
     compile(rf"(?i)\b(?:{_FULL}) [\"'`“„«]([A-Z][a-z]{{5,39}})[\"'`”“»] [a-z]"),
     compile(rf"(?i)\blogin\b[^\n]{{0,40}}: [\w.@-]{{1,60}} (?:and|/) {_PLAIN}(?:$|[\n,.;)])"),
 )
+_LOOSE = 3  # index of the pattern above that a participle could match
 #: The new value of a changed password, with a digit or a symbol, in unambiguous grammar.
 _TO = r"[\"'`“„«「]?([!-~]{6,100}?)[\"'`”“»」]?"
 _CHANGED = (
@@ -168,22 +172,28 @@ _MARKED = re.compile(r"[\d!#%&*?+=~^@$]")
 _MAY_NAME = compile(
     rf"(?i)(?:{_FULL}|{_OTHER}|pass|pw|login|creds|credentials|wi-?fi|wlan)[ \t]{{0,2}}(?:[^a-z]|$)"
 )
-_SEVERAL = re.compile(
-    r"(?i)(?:ed|en|ing|able|ible|ory|ive|al|ly|ent|ant|ous|ful|less|"
-    r"ary|text|word|tion|ment|ity|ness|where|thing|one|ever|times)$"
+#: Endings of words that describe a password, by the language of the name.
+_DESCRIBES = re.compile(
+    r"(?i)(?:ed|ing|able|ible|ory|ive|ly|ous|ful|less|ary|tion|ment|ity|ness|where|thing)$|"
+    r"^(?:un|in|non|mis)[a-z]{5,}(?:en|al|ant|ent|id|ct)$"
 )
-_PARTICIPLE = re.compile(r"(?i)(?:[aiu]t[aeio]|[ai]d[ao]s?|ée?s?|te|de|ne)$")
+_DESCRIBES_GERMAN = re.compile(
+    r"(?:ge|ver|be|ent|er|un|ab|an|auf|aus|ein|zu|über|nicht|noch|hinter|vor)[a-zäöüß]{3,}"
+    r"(?:t|en|lich|ig|bar|sch|los)$|[a-zäöüß]+(?:lich|ig|bar|isch|los)$"
+)
+_GERMAN = re.compile(r"(?i)wort|zugangs|login")
+_PARTICIPLE = re.compile(r"(?i)(?:[aiu]t[aeio]|[ai]d[ao]s?|ée?s?|te|de|ne|iva|oria|bile|able|ire)$")
+_ENGLISH = re.compile(r"(?i)passw|passp|passc|^pw|^pass")
 _NUMBERED = re.compile(
     r"(?i)(?:python|version|postgres|postgresql|windows|server|level|sprint|chapter|section|example|"
     r"account|users?|hosts?|option|client|worker|database|release|ubuntu|debian|argon|number|column|"
     r"method|device|system|office|field|version|password|group)\d+$"
 )
-_LOOSE = (3, 5, 6)  # indexes of the patterns above that a word of grammar could match
 _PIN = compile(
     r"(?:\bPIN(?: (?:for|of|to|für|von|zum) [^\n\d]{1,30}?)?|"
     r"(?i:\b(?:door|gate|alarm|safe|unlock|entry|lock|access) (?:code|pin))|"
     r"(?i:\b(?:tür|alarm)code))(?: (?:number|code))?"
-    r"(?: (?i:is|was|ist|lautet)|:| =)[ \t]{1,2}(\d{4,10})(?:$|[^\d.%])"
+    r"(?: (?i:is|was|ist|lautet)|:| =)[ \t]{1,2}(\d{4,10})(?:$|[^\d.%]|\.(?:\s|$))"
 )
 
 
@@ -194,15 +204,15 @@ def clauses(text: str) -> Iterator[Span]:
     yield from _beside(text, _NAME, "said")
     yield from _beside(text, _KEY_NAME, "said-key")
     named = _MAY_NAME.search(text)
+    if named:
+        yield from _said(text)
     for number, pattern in enumerate(_LETTERS if named else ()):
         for match in pattern.finditer(text):
             value = match[1]
-            loose = number in _LOOSE and (number != 5 or "passw" in match[0].lower())
             if (
                 is_chosen(value)
                 and not _NUMBERED.match(value)
-                and not (loose and _SEVERAL.search(value))
-                and not (number == 6 and _PARTICIPLE.search(value))
+                and not (number == _LOOSE and _PARTICIPLE.search(value))
             ):
                 yield *match.span(1), "said"
     for pattern in _CHANGED if named else ():
@@ -211,6 +221,89 @@ def clauses(text: str) -> Iterator[Span]:
                 yield *match.span(1), "said"
     for match in _PIN.finditer(text):
         yield *match.span(1), "said"
+
+
+def _said(text: str) -> Iterator[Span]:
+    """Passwords in clauses: a name, a complement, a word for "is", the value."""
+    for name in _SAID_NAME.finditer(text):
+        if _COMPOUND.search(name[0]):
+            continue
+        if _VERB_LAST.match(text, name.end()):
+            match = _VERB_LAST.match(text, name.end())
+        else:
+            match = _CLAUSE.match(text, name.end())
+        again = False
+        while match:
+            quoted = match["q"]
+            if not _is_said(name[0], match, again):
+                break
+            yield *match.span("q" if quoted else "v"), "said"
+            match, again = _AGAIN.match(text, match.end("q" if quoted else "v")), True
+
+
+_COMPOUND = re.compile(r"(?i)passwor[dt][a-zä-ü]{4,}$")
+_PLAINLY = ("is", ":", "was", "'s")
+#: Words for "is" that mean something else beside names of other languages.
+_TIED = {
+    "to": ("has", "гас"),
+    "on": ("sala",),
+    "oli": ("sala",),
+    "je": ("hes", "loz", "gesl"),
+    "bylo": ("hes", "has"),
+    "er": ("adgang", "kode", "passord", "lykil"),
+    "är": ("lös", "los"),
+    "é": ("senha", "pala", "pass"),
+    "são": ("senha", "pala"),
+    "è": ("pass", "paro", "pin"),
+    "var": ("lös", "adgang", "kode", "passord"),
+    "este": ("paro", "contra"),
+    "es": ("contra", "clave", "pass"),
+    "era": ("contra", "clave", "senha", "paro", "pass"),
+    "là": ("mật", "pass"),
+}
+
+
+def _is_said(name: str, match: re.Match[str], again: bool) -> bool:
+    """Whether the value of a clause is a password, and no word that describes one."""
+    groups = match.groupdict()
+    verb = (groups.get("is") or "").strip().lower()
+    bare = name.lstrip(" \t\n([\"'*`").lower()
+    if verb in _TIED and not bare.startswith(_TIED[verb]):
+        return False
+    if bare == "pass" and (match.start("is") > match.start() or verb not in _PLAINLY):
+        return False
+    if value := groups["q"]:
+        return is_certain(value, camel=True) and not _describes(name, value, groups)
+    value = groups["v"]
+    open_end = groups.get("other") is not None
+    if (
+        open_end
+        or _NUMBERED.match(value)
+        or not is_certain(value)
+        or _describes(name, value, groups)
+    ):
+        return False
+    if groups.get("on"):
+        return is_chosen(value)
+    return True
+
+
+def _describes(name: str, value: str, groups: dict[str, str | None]) -> bool:
+    word = value.strip("!?0123456789 ")
+    if word != value.strip("!? "):
+        return False
+    if _GERMAN.search(name) and "password" not in name.lower():
+        return bool(_DESCRIBES_GERMAN.match(word))
+    if _ENGLISH.search(name) and (groups.get("is") or "").strip() not in (
+        "è",
+        "é",
+        "est",
+        "es",
+        "er",
+        "är",
+    ):
+        return bool(_DESCRIBES.search(word))
+    return bool(_PARTICIPLE.search(word))
 
 
 def _beside(text: str, names: object, rule: str) -> Iterator[Span]:

@@ -14,21 +14,17 @@ import resource
 from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
 from itertools import islice, pairwise
-from typing import Any
 
 import msgspec
 
 from memsearch_engine.core.home import Home
-from memsearch_engine.secrets import blocks, contexts, linear, places, prose
+from memsearch_engine.secrets import blocks, contexts, linear, named, places, prose
 from memsearch_engine.secrets.fingerprint import fingerprint, unkeyed
 from memsearch_engine.secrets.judge import (
-    is_assigned,
+    is_certain,
     is_chosen,
     is_mixed,
-    is_phrase,
     is_reference,
-    is_secret_of,
-    is_strong,
     is_token,
     is_written_secret,
     mixed,
@@ -50,40 +46,6 @@ _HALF = re.compile(
 )  # half a surrogate pair is not text, and patterns cannot match it
 _REPEATED = 12  # minimum length of a secret that is replaced everywhere; shorter ones may be words
 
-# -- names with an assigned value, on one line
-_NAMES = linear.compile(
-    r"(?i)pass(?:word|wd|phrase|code)s?|passwort|kennwort|senha|"
-    r"contrase(?:ñ|n)a|mot[ _]de[ _]passe|parola d'ordine|пароль|"
-    r"secret[_ -]?key(?:[_-]?base)?|secret(?:access)?key|secret|"
-    r"api[_ -]?key|app[_-]?key|access[_ -]?key(?:[_-]?secret)?|"
-    r"(?:account|license|master|admin|auth|encryption|deploy|private)[._-]?key|"
-    r"pre?-?shared[_-]?key|token|client-key-data|sessionid|"
-    r"credentials?|creds|密码|密碼|口令|密钥|密鑰|令牌|パスワード|비밀번호"
-)
-_SHORT_NAMES = linear.compile(r"(?i)pwd|psk|pass|pw|auth|pat")  # only without a letter beside them
-_MORE_NAMES = linear.compile(
-    r"(?i)(?:licence|fernet|hmac|sign(?:ing)?|session|cookie|jwt|aes|"
-    r"crypto?|cipher|server|shared|webhook|signature|stripe|sendgrid|"
-    r"mailgun|twilio|openai|google|maps?|consumer|service(?:[_-]?role)?|"
-    r"subscription|storage|recaptcha|security|product|serial)[_-]?key|"
-    r"wachtwoord|has[łl]o|l[öo]senord|adgangskode|"
-    r"[şs]ifre|parola|mdp|clave|heslo|salasana|jelsz[óo]"
-)
-_LETTER = re.compile("[A-Za-z]")
-_BEFORE = re.compile(r"[\w.$:@/-]{0,40}$")
-_QUOTE = "\"'`“”‘’«»"
-_VALUE = re.compile(
-    r"(?P<close>\\{0,3}[\"'`\]*)]{0,6})[ \t]{0,20}(?P<type>:[ \t]?&?[A-Za-z]{2,12}[ \t]?(?==))?"
-    r"(?P<sep>:=|=>|=|:|：|,[ \t]?(?=[\"'])|是|为：|为|は|"
-    r"\|(?=[ ]))[ \t]{0,20}(?:\x1b\[[0-9;]*m)?\\{0,3}\*{0,2}[ \t]?"
-    rf"(?:[bBrRuUfF]{{1,2}}(?=[\"']))?(?P<q>[{_QUOTE}]?)[ \t]?"
-    rf"(?P<v>[^\s{_QUOTE},;，。；、）)\]}}<>\\\x00\x1b|&]{{4,4000}})"
-)
-_QUOTED = re.compile(
-    r"[\"'\]]{0,2}[ \t]{0,3}(?:=|:|,|=>)[ \t]{0,12}(?P<q>[\"'])(?P<v>[^\"'\n]{8,200})(?P=q)"
-)
-_PSQL = re.compile(r"\s+:'\w+'")
-_SPOKEN = re.compile(r"(?i)pass(?:word|phrase|wd)|secret|api[_-]?key|auth_key")
 # -- URLs: the last @ before a host ends the password
 _URL = re.compile(r"(?i)(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{1,20}:\\?/\\?/[^\s/:@\"'<>`]{0,80}:")
 _URL_PASSWORD = re.compile(r"[^\s\"'<>`|,，\\]{3,201}")
@@ -91,7 +53,6 @@ _HOST = re.compile(r"(?:[A-Za-z0-9_.-]{1,253}|\[[0-9a-fA-F:]{2,40}\])(?=[:/,?#\\
 _MAX_ATS = 8
 _URL_TOKEN = re.compile(r"(?i)https?://([A-Za-z0-9_-]{20,200})(?::[^\s/@:\"'<>]{1,200})?@")
 _PORT = re.compile(r"\d{1,5}(?:[/?#]|$)")
-_NAMES_IN_A_VALUE = 3
 _PIECE, _OVERLAP, _MAX_NAMES = 6000, 600, 60
 # -- prose in six languages: a name, a few words, a word for "is", the value
 _PROSE = re.compile(
@@ -276,7 +237,7 @@ def _ours(text: str) -> Iterator[Span]:
     yield from _tokens(text, lower)
     if "@" in text:
         yield from _urls(text)
-    yield from _assignments(text)
+    yield from named.values(text)
     yield from _in_prose(text)
     yield from prose.clauses(text)
     yield from blocks.cookies(text)
@@ -298,7 +259,10 @@ def _tokens(text: str, lower: str) -> Iterator[Span]:
 #: Every rule with words, and a function that judges a match by the rule's name and the value.
 _RULES: tuple[tuple[Rule, Callable[[str, str], bool]], ...] = (
     *((rule, is_token) for rule in (*TOKENS, *PLACES)),
-    *((rule, lambda _, value: is_chosen(value)) for rule in (*places.LETTERS, *contexts.LETTERS)),
+    *(
+        (rule, lambda _, value: is_certain(value) or is_chosen(value))
+        for rule in (*places.LETTERS, *contexts.LETTERS)
+    ),
     *((rule, lambda _, value: is_mixed(value)) for rule in places.MIXED),
     *((rule, lambda _, value: len(set(value)) > 5) for rule in (*places.SHAPES, *contexts.SHAPES)),
 )
@@ -312,7 +276,7 @@ def _words() -> Callable[[str], list[int]]:
 def _across(joined: str, removed: list[tuple[int, int]]) -> Iterator[Span]:
     """Secrets that appear only after wrapped lines are joined. Each line's part becomes a span."""
     places = [place for place, _ in removed]
-    for start, stop, rule in (*_tokens(joined, joined.lower()), *_assignments(joined)):
+    for start, stop, rule in (*_tokens(joined, joined.lower()), *named.values(joined)):
         first, last = bisect.bisect_right(places, start), bisect.bisect_left(places, stop)
         if first == last:
             continue
@@ -330,7 +294,7 @@ def _in_prose(text: str) -> Iterator[Span]:
         if bare := _BARE.match(text, name.end()):
             glued = bare.end()
         if (
-            inside > _NAMES_IN_A_VALUE
+            inside > named.NAMES_IN_A_VALUE
             or name.start() < end
             or _SEALED.search(text, max(0, name.start() - _PROSE_ROOM), name.start())
         ):
@@ -393,84 +357,6 @@ def _urls(text: str) -> Iterator[Span]:
             yield *match.span(1), "url-token"
 
 
-def _names(text: str) -> Iterator[Any]:
-    yield from _NAMES.finditer(text)
-    yield from _MORE_NAMES.finditer(text)
-    for name in _SHORT_NAMES.finditer(text):
-        start, stop = name.span()
-        if not (_LETTER.match(text, start - 1, start) if start else None) and not _LETTER.match(
-            text, stop
-        ):
-            yield name
-
-
-def _assignments(text: str) -> Iterator[Span]:
-    if "SealedSecret" in text:  # encrypted for its cluster, so it is no secret
-        return
-    refused_to, inside = 0, 0
-    for name in sorted(_names(text), key=lambda name: name.start()):
-        inside = inside + 1 if name.start() < refused_to else 0
-        if inside > _NAMES_IN_A_VALUE:
-            continue  # "password=password=…": the value consists of names
-        before = _BEFORE.search(text, max(0, name.start() - 40), name.start())
-        key = (before[0] if before else "") + name[0]
-        if match := _VALUE.match(text, name.end()):
-            called = text[match.end() : match.end() + 1] in ("(", "[")
-            quoted, closed = bool(match["q"]), bool(match["close"])
-            if _PSQL.match(text, name.end()):  # the name of a variable
-                refused_to = max(refused_to, match.end())
-            elif is_assigned(
-                key, match["sep"], match["v"], quoted=quoted, closed=closed, called=called
-            ) or (
-                not called
-                and (is_strong(key) or is_secret_of(key, match["v"], quoted=quoted))
-                and is_chosen(match["v"])
-                and _given(text, name.start(), key, match)
-            ):
-                yield *match.span("v"), "assigned-secret"
-            else:
-                refused_to = max(refused_to, match.end())
-        if _SPOKEN.fullmatch(name[0]) and (match := _QUOTED.match(text, name.end())):
-            value = match["v"]  # a quoted value may contain blanks
-            shell = (
-                key.isupper()
-                and key.endswith(("PASSWORD", "PASSPHRASE"))
-                and " " in value
-                and (any(s.isdigit() for s in value) or is_phrase(value))
-            )
-            plain = wordy(value) and not any(char in " !#%&*?+=~^" for char in value)
-            if not is_reference(value) and (shell or (mixed(value) and not plain)):
-                yield *match.span("v"), "assigned-secret"
-
-
-_KEY_LINE = re.compile(r"[ \t>+-]{0,16}(?:(?:export|env|set|-)[ \t]+)?[\"'*]{0,3}[\w.:/$@-]*$")
-_END_OF_VALUE = re.compile(
-    r"[ \t\r]*(?:$|\n|(?:#|//)[^\n]*)|[&;](?=[\w\s])|[ \t]+(?:[\w.-]+=|--?[a-z])|,[\w.-]+(?:=|,)|"
-    r";?[\"'](?=$|[\s,;)\]}/>])"
-)
-
-
-def _given(text: str, start: int, key: str, match: re.Match[str]) -> bool:
-    """Whether a name and its value look like configuration: quoted, or at the line's end."""
-    value, end = match["v"], match.end("v")
-    if match["q"]:
-        return (
-            text[end : end + 1] in _QUOTE
-            and text[end : end + 1] != ""
-            and not match["sep"].startswith(",")
-        )
-    if match["sep"] not in ("=", ":", "：") or match["type"] or not _END_OF_VALUE.match(text, end):
-        return False
-    if mixed(value) and match["sep"] == "=" and text[start - 1 : start] in "?&;":
-        return True
-    line = text.rfind("\n", 0, start) + 1
-    at_start = len(key) < 80 and bool(_KEY_LINE.match(text[max(line, start - 60) : start]))
-    inline = (
-        match["sep"] == "=" and text[match.start("sep") + 1 : match.start("sep") + 2].strip() != ""
-    )
-    return at_start or inline
-
-
 def _pieces(text: str) -> Iterator[str]:
     """Split *text* at blanks into pieces that overlap slightly.
 
@@ -513,7 +399,7 @@ def _betterleaks(text: str) -> list[tuple[str, str]]:
         return []
     findings = []
     for piece in _pieces(_ALLOW.sub("", text)):
-        if len(list(islice(_NAMES.finditer(piece), _MAX_NAMES))) == _MAX_NAMES:
+        if len(list(islice(named.NAMES.finditer(piece), _MAX_NAMES))) == _MAX_NAMES:
             # each name costs the library milliseconds, and our own rules cover assignments and
             # tokens
             continue

@@ -22,7 +22,7 @@ _BASE64 = frozenset(string.ascii_letters + string.digits + "+/=")
 
 
 class Rule(NamedTuple):
-    """A pattern for a secret, which is group 1.
+    """A pattern for a secret, which is its only group that matches.
 
     Attributes:
         words: lower case; one of them is in every text that matches.
@@ -37,7 +37,7 @@ class Rule(NamedTuple):
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
         """Yield the (start, stop) of each secret in *text*."""
         for match in self.pattern.finditer(text):
-            start, stop = match.span(1)
+            start, stop = match.span(match.lastindex or 1)
             if stop == len(text) or text[stop] not in self.not_before:
                 yield start, stop
 
