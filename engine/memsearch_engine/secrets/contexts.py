@@ -170,24 +170,6 @@ LETTERS: tuple[Rule, ...] = (
         r"(?i)(?:pw|pwd|pass(?:word|wd)?)[\"'][^\n\"']{0,20}(?:\.(?:send_?keys|fill|type)\(\s*|,\s*)"
         rf"[\"']{_L}[\"']\s*\)",
     ),
-    rule(
-        "call-password",
-        "_login(",
-        r"\b\w{2,8}_login\(\s*[^\s,()\"']{1,40}\s*,\s*[\"'][^\"'\n]{1,80}[\"']\s*,\s*"
-        rf"[\"']{_L}[\"']",
-    ),
-    rule(
-        "call-password",
-        "connect(",
-        r"\bconnect\(\s*[\"'][^\"'\n]{1,120}[\"']\s*,\s*[\"'][^\"'\n]{1,80}[\"']\s*,\s*"
-        rf"[\"']{_L}[\"']",
-    ),
-    rule(
-        "call-password",
-        "getconnection(",
-        r"\bgetConnection\(\s*[^\s,()\"']{1,80}\s*,\s*[\"'][^\"'\n]{0,80}[\"']\s*,\s*"
-        rf"[\"']{_L}[\"']",
-    ),
 )
 
 #: Tokens that are known by their place.
@@ -196,7 +178,7 @@ SHAPES: tuple[Rule, ...] = (
         "recovery-code",
         "recovery backup rescue scratch",
         r"(?i:\b(?:recovery|backup|rescue|scratch)[ _-]?(?:code|key)s?)\b[ \t]*(?:is|was|:|=)?"
-        r"[ \t]*\"?((?:[A-Z0-9]{4,8}-){1,7}[A-Z0-9]{4,8})\b",
+        r"[ \t]*\"?((?:[A-Z0-9]{4,8}-){1,7}[A-Z0-9]{4,8}|\d{4}[ -]\d{4})\b",
     ),
     rule("sim-puk", "puk", r"\bPUK[12]?[ \t]*(?:is|:|=)?[ \t]*(\d{8})\b"),
     rule("protocol-password", "auth ", r"(?m)\bAUTH (?:PLAIN|LOGIN) ([A-Za-z0-9+/]{12,}={0,2})"),

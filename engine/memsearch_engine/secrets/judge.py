@@ -37,7 +37,7 @@ _SECRET_OF = re.compile(
 )
 _TOKEN_OF = re.compile(r"(?:^|_)(?:TOKEN|[A-Z]+_KEY)$")
 _NO_VALUE = re.compile(
-    r"(?i)(?:url|uri|_file|path|name|policy|rotation|header|count|type|_id|_ids|endpoint|ttl|arn)$"
+    r"(?i)(?:url|uri|_file|path|name|policy|rotation|header|count|type|(?:^|[^t])_id|_ids|endpoint|ttl|arn)$"
 )
 _ATTRIBUTE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+!?$")
 _PLACEHOLDER = re.compile(r"__\w+__$|@@\w+@@$|(?:PASSWORD|PASSWD|PASS|PWD|SECRET|TOKEN|KEY)$")

@@ -33,7 +33,7 @@ Span = tuple[int, int, str]
 NAMES = linear.compile(
     r"(?i)pass(?:word|wd|phrase|code|wort|ord)s?|kennwort|senha|"
     r"contrase(?:ñ|n)a|mot[ _]de[ _]passe|parola d'ordine|пароль|"
-    r"secret[_ -]?key(?:[_-]?base)?|secret(?:access)?key|secret|"
+    r"secret[_ -]?id|secret[_ -]?key(?:[_-]?base)?|secret(?:access)?key|secret|"
     r"api[_ -]?key|app[_-]?key|access[_ -]?key(?:[_-]?secret)?|"
     r"(?:account|license|master|admin|auth|encryption|deploy|private)[._-]?key|"
     r"pre?-?shared[_-]?key|token|client-key-data|session[_-]?id|"
@@ -63,11 +63,12 @@ _VALUE = re.compile(
 )
 _WORDS = re.compile(r"phrase[:=] ((?:[a-z]{3,12}[ -]){2,7}[a-z]{3,12})[ \t]*(?:\n|$)")
 _QUOTED = re.compile(
-    r"[\"'\]]{0,2}[ \t]{0,3}(?P<sep>=>|<-|=|:|,)[ \t]{0,12}N?(?P<q>[\"'])(?P<v>[^\"'\n]{4,200})(?P=q)"
+    r"[\"'\]]{0,2}[ \t]{0,3}(?P<sep>=>|<-|=|:|,|(?<= )to(?= ))[ \t]{0,12}[Nbr]?"
+    r"(?P<q>[\"'])(?P<v>(?:(?!(?P=q))[^\n]){4,200})(?P=q)"
 )
 _PARTICLE = re.compile(r"[!-~]{4,200}(?=[\u3040-\u30ff\uac00-\ud7a3])")
 _PSQL = re.compile(r"\s+:'\w+'")
-_SPOKEN = re.compile(r"(?i)pass(?:word|phrase|wd)?|secret|api[_-]?key|auth_key")
+_SPOKEN = re.compile(r"(?i)pass(?:word|phrase|wd)?|secret(?:[_-]?key)?|api[_-]?key|auth_key")
 NAMES_IN_A_VALUE = 3
 _KEY_LINE = re.compile(r"[ \t>+-]{0,16}(?:(?:export|env|set|-)[ \t]+)?[\"'*]{0,3}[\w.:/$@-]*$")
 _END_OF_VALUE = re.compile(
@@ -170,7 +171,7 @@ def _assigned(text: str, key: str, name: Any, stop: int) -> Iterator[Span]:
         value = match["v"]  # a quoted value may contain blanks
         plain = wordy(value) and not any(char in " !#%&*?+=~^" for char in value)
         if (len(value) >= 8 and mixed(value) and not plain and not is_reference(value)) or (
-            " " in value
+            (" " in value or match["sep"] == "to")
             and match["sep"] != ","
             and is_strong(key)
             and (is_certain(value) or (key.isupper() and is_phrase(value)))
@@ -203,7 +204,7 @@ def _is_given(text: str, start: int, key: str, match: re.Match[str]) -> bool:
             and (is_certain(value, camel=True) or (strong and is_chosen(value)))
         )
     mount = sep == "=" and text[start - 1 : start] == "," and _MOUNT.match(text, end)
-    if sep not in ("=", ":", "：") or match["type"]:
+    if sep not in ("=", ":", "：", "=>") or match["type"]:
         return False
     if not _END_OF_VALUE.match(text, end) and not mount:
         return False
@@ -212,7 +213,7 @@ def _is_given(text: str, start: int, key: str, match: re.Match[str]) -> bool:
     line = text.rfind("\n", 0, start) + 1
     at_start = len(key) < 80 and bool(_KEY_LINE.match(text[max(line, start - 60) : start]))
     inline = sep == "=" and text[match.start("sep") + 1 : match.start("sep") + 2].strip() != ""
-    if inline or (at_start and sep == ":"):
+    if inline or (at_start and sep in (":", "=>")):
         return is_certain(value, camel=key.isupper()) or is_chosen(value)
     return at_start and is_chosen(value)
 

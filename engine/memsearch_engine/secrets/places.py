@@ -244,7 +244,7 @@ LETTERS: tuple[Rule, ...] = (
     rule(
         "config-password",
         "]:",
-        r"(?m)^\[[\w.-]{1,100}\](?::\d{1,5})?[ \t]+[^\s:]{1,100}:(\S{5,200})$",
+        r"(?m)(?:^|[ \t])\[[\w.-]{1,100}\](?::\d{1,5})?[ \t]+[^\s:]{1,100}:(\S{5,200})$",
     ),
     rule(
         "config-password",
@@ -301,6 +301,18 @@ LETTERS: tuple[Rule, ...] = (
         r"(?m)^[ \t]*\w{0,24}[Pp]ass(?:word|"
         r"phrase)[ \t(]+[\"']([^\"'\n$<{]{5,100})[\"']\)?;?[ \t]*$",
     ),
+    rule(
+        "config-password",
+        "password passphrase",
+        r"(?i)\bpass(?:word|phrase)[ \t]+(?:\"([^\"\s$<{]{4,100})\"|'([^'\s$<{]{4,100})')"
+        r"[ \t]*(?:[;}]|\)?$)",
+    ),
+    rule(
+        "command-password",
+        "password passphrase pass",
+        r"(?i)pass(?:word|phrase)?[_-]?(?:eval|command|cmd)?[ \t]*=?[ \t]*[\"'](?:echo|printf) "
+        rf"['\"]?{_V}",
+    ),
     # -- answers to prompts
     rule(
         "prompt-password",
@@ -318,32 +330,20 @@ LETTERS: tuple[Rule, ...] = (
     # -- parameters of calls
     rule(
         "call-password",
-        "networkcredential passwordauthentication passwordcredential basicauth basic_auth "
-        "digestauth authenticationtoken wifi.begin auth=",
-        r"(?:NetworkCredential|PasswordAuthentication|UsernamePasswordCredentials?|"
-        r"UsernamePasswordAuthenticationToken|(?i:http)?(?:Basic|Digest)Auth|"
-        r"basicAuth|basic_auth|httpBasic|SetBasicAuth|WiFi\.begin|"
-        r"auth\s?=\s?)\(\s*[\"'][^\"'\n]{1,120}[\"']\s*,\s*[\"']([^\"'\n$<{]{5,200})[\"']",
+        "login logon log_in signin sign_in auth credential user passw wifi.begin",
+        r"(?i)\b\w{0,30}(?:log_?[io]n|sign_?in|auth|authenticate|credentials?|"
+        r"authentication(?:token)?|wifi\.begin|userinfo|"
+        r"(?:create|add|change|set|reset|update)_?\w{0,20}(?:user|passwo?r?d))"
+        r"(?:::new|\.new|\.of)?\s?[=(]?\s?[ (]\s{0,20}(?:[^\s,()\"']{1,40}\s{0,4},\s{0,20})?"
+        r"[bruN]?[\"'][^\"'\n]{1,120}[\"'](?:\.\w{1,20}\(\))?\s{0,4},\s{0,20}(?:Some\()?"
+        rf"[bruN]?[\"']{_L}[\"']",
     ),
     rule(
         "call-password",
-        "auth(",
-        r"\.(?:auth|basicAuth|withBasicAuth|basic_auth|login|authenticate|"
-        r"signIn|sign_in|logIn|http_auth)\(\s*[\"'][^\"'\n]{1,120}[\"']\s*,\s*"
-        r"(?:Some\()?[\"']([^\"'\n$<{]{5,200})[\"']",
-    ),
-    rule(
-        "call-password",
-        "login authenticate signin sign_in",
-        r"\.(?:login|authenticate|signIn|sign_in|"
-        r"logIn)\(\s*[\"'][^\"'\n]{1,120}[\"']\s*,\s*[\"']([^\"'\n$<{]{5,200})[\"']",
-    ),
-    rule(
-        "call-password",
-        "mysqli mysql_connect getconnection dbi-> new pdo open pg_connect",
-        r"(?:\bmysqli|\bmysqli?_connect|getConnection|DBI->connect|new \\?PDO|"
-        r"\bOpen|sql\.Open|newInstance)\s{0,3}\(?\s{0,3}[\"'][^\"'\n]{1,200}[\"']"
-        r"\s*,\s*[\"'][^\"'\n]{0,80}[\"']\s*,\s*[\"']([^\"'\n$<{]{5,200})[\"']",
+        "connect pdo open dbi newinstance mysqli",
+        r"(?i)(?:\b\w{0,20}connect(?:ion)?|new \\?pdo|\b(?:sql|conn)\.open|dbi->connect|newinstance|\bmysqli)"
+        r"\s{0,3}[( ]\s{0,20}(?:[^\s,()\"']{1,80}|[\"'][^\"'\n]{1,200}[\"'])\s{0,4},\s{0,20}"
+        rf"[\"'][^\"'\n]{{0,80}}[\"']\s{{0,4}},\s{{0,20}}[\"']{_L}[\"']",
     ),
     rule(
         "user-password",
@@ -426,7 +426,7 @@ MIXED: tuple[Rule, ...] = (
         "licence-key",
         "licen serial product key",
         r"(?i)\b(?:licen[sc]e|product|serial|activation|windows)[ -]?(?:key|number|"
-        r"code)?[^\n]{0,20}?[ :=\"'`]([A-Z0-9]{4,6}(?:-[A-Z0-9]{4,6}){3,7})(?:[^A-Za-z0-9-]|$)",
+        r"code)?[^\n]{0,20}?[ :=\"'`]([A-Z0-9]{4,6}(?:-[A-Z0-9]{4,7}){1,7})(?:[^A-Za-z0-9-]|$)",
     ),
     rule(
         "crypto-key",

@@ -71,14 +71,16 @@ _FULL = _LATIN.partition("|pwd|")[0]
 _A = "A-Za-zÀ-ÖØ-öø-ɏͰ-ϿЀ-ӿḀ-ỿ"
 _QUOTE = "[\"'`“”„«»‘’]"
 _PLAIN = rf"{_QUOTE}?([A-Za-zÀ-ÖØ-öø-ž][a-zß-öø-ž]{{3,39}}\d{{0,4}}){_QUOTE}?"
-_SAID_NAME = compile(rf"(?i)(?:^|[^{_A}0-9_.$-])(?:(?:{_FULL}|pwd|pw|pass)(?:nya)?|{_OTHER})")
+_SAID_NAME = compile(
+    rf"(?i)(?:^|[^{_A}0-9_.$-]|[a-z]-)(?:(?:{_FULL}|pwd|pw|pass)(?:nya)?|{_OTHER})"
+)
 #: Between a name and its value: a complement, a word for "is", and words before the value.
-_OF = r"(?:[ ][^\s:：=,.;\"'`“„«]{1,20}){0,6}?"
+_OF = r"(?:[ ](?:[^\s:：=,.;\"'`“„«(]{1,20}|'[^'\n]{1,80}')){0,6}?"
 _IS = (
     r"(?P<is> ?['’]s(?= )| (?:is|was|used to be|should be|will be|ist|war|lautet|heißt|est|sera|"
     r"es|era|è|é|são|är|er|on|jest|to|je|este acum|este|adalah|ialah|là|είναι|هي|هو|היא|הוא|है|"
     r"(?:was |is |has been |been |got )?(?:set|changed|reset|updated) to|bylo|było|var|idi|oli|"
-    r"это|был|будет|c['’]est|[-–—]{1,2}|->|→)(?= )| ?[:：→]| ?[은는이가はが是为為])"
+    r"это|был|будет|c['’]est|[-–—]{1,2}|->|→)(?= )| ?[:：→]| (?=\()| ?[은는이가はが是为為])"
 )
 _NOW = (
     r"(?:[ ]?(?:now|still|just|currently|again|also|simply|literally|temporarily|probably|called|"
@@ -86,11 +88,11 @@ _NOW = (
     r"сейчас|теперь|это|такой|такая|(?:all )?(?:lower|upper)[ -]?case|capital [A-Z]|"
     r"spell?ed|:)(?= )){0,3}[ ]?"
 )
-_SAID = rf"(?:[\"'`“„«「『](?P<q>[^\"'`“”»」』\n]{{4,60}})[\"'`”“»」』]|(?P<v>(?=\S{{4}})[{_A}][{_A}\d]{{1,40}}(?:[-_.][{_A}\d]{{1,20}}){{0,4}}[!?]?))"
+_SAID = rf"(?:[\"'`“„«「『(](?P<q>[^\"'`“”»」』()\n]{{4,60}})[\"'`”“»」』)]|(?P<v>(?=\S{{4}})[{_A}][{_A}\d]{{1,40}}(?:[-_.][{_A}\d]{{1,20}}){{0,4}}[!?]?))"
 _END = r"(?:$|[\n,;)!。、，]|\.(?:\s|$)|です|だ|であ|입니다|이다|예요| 입니다)"
 #: Words that go on with the sentence after a value.
 _ON = (
-    r"[ ](?:by the way|btw|for|on|in|at|and|but|or|so|please|thanks|if|with|everywhere|"
+    r"[ ](?:by the way|ok|okay|right|thx|anyway|though|btw|for|on|in|at|and|but|or|so|please|thanks|if|with|everywhere|"
     r"yesterday|today|user(?:name)?|für|auf|und|aber|bitte|am|im|pour|sur|et|mais|para|en|y|pero|"
     r"per|sul|e|ma|voor|op|maar|na|dla|do|i|ale|för|på|och|men|til|og|pro|için|для|на|и|но)\b"
 )
@@ -168,6 +170,7 @@ _CHANGED = (
     ),
     compile(rf"(?:비밀번호|암호|비번)[를을]?[ \t]{_TO}(?:으?로)[ \t]?(?:변경|바꾸|바꿨|설정|바뀌)"),
 )
+_CJK = re.compile("[\u3040-\u9fff\uac00-\ud7a3]")
 _MARKED = re.compile(r"[\d!#%&*?+=~^@$]")
 _MAY_NAME = compile(
     rf"(?i)(?:{_FULL}|{_OTHER}|pass|pw|login|creds|credentials|wi-?fi|wlan)[ \t]{{0,2}}(?:[^a-z]|$)"
@@ -190,10 +193,11 @@ _NUMBERED = re.compile(
     r"method|device|system|office|field|version|password|group)\d+$"
 )
 _PIN = compile(
-    r"(?:\bPIN(?: (?:for|of|to|für|von|zum) [^\n\d]{1,30}?)?|"
+    r"(?:\bPIN(?:-?[Cc]ode)?\b[^\n\d:=]{0,40}?|"
     r"(?i:\b(?:door|gate|alarm|safe|unlock|entry|lock|access) (?:code|pin))|"
     r"(?i:\b(?:tür|alarm)code))(?: (?:number|code))?"
-    r"(?: (?i:is|was|ist|lautet)|:| =)[ \t]{1,2}(\d{4,10})(?:$|[^\d.%]|\.(?:\s|$))"
+    r"(?: (?i:is|was|ist|lautet|est|es|é|è|är|er|to|jest|je)| ?:| =)[ \t]{1,2}(\d{4,10})"
+    r"(?:$|[^\d.%]|\.(?:\s|$))"
 )
 
 
@@ -217,7 +221,8 @@ def clauses(text: str) -> Iterator[Span]:
                 yield *match.span(1), "said"
     for pattern in _CHANGED if named else ():
         for match in pattern.finditer(text):
-            if _MARKED.search(match[1]) and is_chosen(match[1]):
+            word = match[1]
+            if (_MARKED.search(word) or _CJK.search(match[0])) and is_chosen(word):
                 yield *match.span(1), "said"
     for match in _PIN.finditer(text):
         yield *match.span(1), "said"
@@ -232,15 +237,16 @@ def _said(text: str) -> Iterator[Span]:
             match = _VERB_LAST.match(text, name.end())
         else:
             match = _CLAUSE.match(text, name.end())
-        again = False
+        changed = bool(_CHANGES.search(text, max(0, name.start() - 40), name.start() + 1))
         while match:
             quoted = match["q"]
-            if not _is_said(name[0], match, again):
+            if not _is_said(name[0], match, changed):
                 break
             yield *match.span("q" if quoted else "v"), "said"
-            match, again = _AGAIN.match(text, match.end("q" if quoted else "v")), True
+            match = _AGAIN.match(text, match.end("q" if quoted else "v"))
 
 
+_CHANGES = re.compile(r"(?i)\b(?:(?:re)?set|chang\w+|updat\w+|switch\w+|rotat\w+)\b[^\n]*$")
 _COMPOUND = re.compile(r"(?i)passwor[dt][a-zä-ü]{4,}$")
 _PLAINLY = ("is", ":", "was", "'s")
 #: Words for "is" that mean something else beside names of other languages.
@@ -263,12 +269,20 @@ _TIED = {
 }
 
 
-def _is_said(name: str, match: re.Match[str], again: bool) -> bool:
+def _is_said(name: str, match: re.Match[str], changed: bool) -> bool:
     """Whether the value of a clause is a password, and no word that describes one."""
     groups = match.groupdict()
     verb = (groups.get("is") or "").strip().lower()
     bare = name.lstrip(" \t\n([\"'*`").lower()
-    if verb in _TIED and not bare.startswith(_TIED[verb]):
+    if (
+        verb in _TIED
+        and not bare.startswith(_TIED[verb])
+        and not (
+            verb == "to" and changed and " to " not in match[0][: match.start("is") - match.start()]
+        )
+    ):
+        return False
+    if "is" in groups and not verb and (groups["v"] or not is_chosen(groups["q"])):  # in brackets
         return False
     if bare == "pass" and (match.start("is") > match.start() or verb not in _PLAINLY):
         return False
