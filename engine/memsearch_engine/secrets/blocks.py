@@ -153,7 +153,7 @@ def kubernetes(text: str) -> Iterator[Span]:
 
 # -- cookies: in headers and in the jar of a program
 _COOKIES = re.compile(
-    r"(?i)(?:\bcookies?\b[\"']?\s?[:=]|\s(?:-b|--cookie)[ =]|"
+    r"(?i)(?:\bcookies?\b[\"']?(?:\s?[:=]|\s)|\s(?:-b|--cookie)[ =]|"
     r"document\.cookie|_session=)[^\n]{0,4000}"
 )
 _COOKIE = re.compile(r"([\w.%-]{1,80})[\"']?(?:=|[\"']:\s?[\"'])([^;\s\"',]{16,4000})")
@@ -168,7 +168,7 @@ def cookies(text: str) -> Iterator[Span]:
     for line in _COOKIES.finditer(text) if _MAY_HOLD_COOKIES.search(text) else ():
         for match in _COOKIE.finditer(text, *line.span()):
             if (
-                _COOKIE_NAME.search(match[1])
+                (_COOKIE_NAME.search(match[1]) or (len(match[2]) >= 32 and not wordy(match[2])))
                 and mixed(match[2])
                 and not is_reference(match[2])
                 and not _CODE.search(match[2])

@@ -167,7 +167,7 @@ LETTERS: tuple[Rule, ...] = (
     rule(
         "call-password",
         "send_keys sendkeys fill type(",
-        r"(?i)(?:pw|pwd|pass(?:word|wd)?)[\"'][^\n\"']{0,20}(?:\.(?:send_?keys|fill|type)\(\s*|,\s*)"
+        r"(?i)(?:pw|pwd|pass(?:word|wd)?)[^\s\"']{0,20}[\"'][^\n\"']{0,20}(?:\.(?:send_?keys|fill|type)\(\s*|,\s*)"
         rf"[\"']{_L}[\"']\s*\)",
     ),
 )

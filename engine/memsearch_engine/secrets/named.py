@@ -41,7 +41,7 @@ NAMES = linear.compile(
     r"(?:licence|fernet|hmac|sign(?:ing)?|session|cookie|jwt|aes|"
     r"crypto?|cipher|server|shared|webhook|signature|stripe|sendgrid|"
     r"mailgun|twilio|openai|google|maps?|consumer|service(?:[_-]?role)?|"
-    r"subscription|storage|recaptcha|security|product|serial)[_-]?key|"
+    r"subscription|storage|recaptcha|security|product|serial)[ _-]?key|"
     r"wachtwoord|has[łl]o|l[öo]senord|adgangskode|kodeord|"
     r"[şs]ifre|parola|clave|heslo|salasana|jelsz[óo]|암호|비번"
 )
@@ -63,7 +63,8 @@ _VALUE = re.compile(
 )
 _WORDS = re.compile(r"phrase[:=] ((?:[a-z]{3,12}[ -]){2,7}[a-z]{3,12})[ \t]*(?:\n|$)")
 _QUOTED = re.compile(
-    r"[\"'\]]{0,2}[ \t]{0,3}(?P<sep>=>|<-|=|:|,|(?<= )to(?= ))[ \t]{0,12}[Nbr]?"
+    r"[\"'\]]{0,2}[ \t]{0,3}(?P<sep>=>|<-|=|:|,|(?<= )to(?= ))[ \t]{0,12}(?P<call>(?:Some|String(?:::from)?|Secret(?:Str|String)?|Hash::make|"
+    r"b?crypt|\w{0,20}hash\w{0,12}|\w{0,20}encrypt\w{0,12})\()?[Nbr]?"
     r"(?P<q>[\"'])(?P<v>(?:(?!(?P=q))[^\n]){4,200})(?P=q)"
 )
 _PARTICLE = re.compile(r"[!-~]{4,200}(?=[\u3040-\u30ff\uac00-\ud7a3])")
@@ -71,6 +72,7 @@ _PSQL = re.compile(r"\s+:'\w+'")
 _SPOKEN = re.compile(r"(?i)pass(?:word|phrase|wd)?|secret(?:[_-]?key)?|api[_-]?key|auth_key")
 NAMES_IN_A_VALUE = 3
 _KEY_LINE = re.compile(r"[ \t>+-]{0,16}(?:(?:export|env|set|-)[ \t]+)?[\"'*]{0,3}[\w.:/$@-]*$")
+_COMPOUND_KEY = re.compile(r"[A-Za-z0-9][_.][A-Za-z0-9]|[a-z][A-Z]")
 _END_OF_VALUE = re.compile(
     r"[ \t\r]*(?:$|\n|(?:#|//)[^\n]*)|[&;](?=[\w\s])|[ \t]+(?:[\w.-]+=|--?[a-z]|[\w.-]+:[ \t])|"
     r",[\w.-]+(?:=|,)|;?[\"'](?=$|[\s,;)\]}/>])"
@@ -105,11 +107,11 @@ _LATER = re.compile(
     re.I,
 )
 _DIRECTIVE = re.compile(
-    r"[ \t]+(?:[07][ \t]+|ENC[ \t]+)?(?:\"(?P<a>[^\"\n$<]{4,200})\"|'(?P<b>[^'\n$<]{4,200})'|"
-    r"(?P<c>[^\s\"'`$<>(){}=:-][^\s\"'`<>]{3,200}?));?[ \t]*(?:#[^\n]*)?(?:\r?\n|$)"
+    r"[ \t]+(?:[07][ \t]+|ENC[ \t]+|[\w.@-]{1,40}[ \t]+(?=[\"']))?(?:\"(?P<a>[^\"\n$<]{4,200})\"|'(?P<b>[^'\n$<]{4,200})'|"
+    r"(?P<c>[^\s\"'`$<>(){}=:-][^\s\"'`<>]{3,200}?))[;)]?[ \t]*(?:#[^\n]*)?(?:\r?\n|$)"
 )
 _DIRECTIVE_LEAD = re.compile(r"[ \t]{0,20}(?:set[ \t]+)?[\w.:-]{0,40}", re.I)
-_PREFIXED = re.compile(r"[\w.:-]$")
+_JOINTS = ("_", ".", ":", "/", "-")
 
 
 def values(text: str) -> Iterator[Span]:
@@ -171,7 +173,7 @@ def _assigned(text: str, key: str, name: Any, stop: int) -> Iterator[Span]:
         value = match["v"]  # a quoted value may contain blanks
         plain = wordy(value) and not any(char in " !#%&*?+=~^" for char in value)
         if (len(value) >= 8 and mixed(value) and not plain and not is_reference(value)) or (
-            (" " in value or match["sep"] == "to")
+            (" " in value or match["sep"] == "to" or match["call"])
             and match["sep"] != ","
             and is_strong(key)
             and (is_certain(value) or (key.isupper() and is_phrase(value)))
@@ -211,7 +213,9 @@ def _is_given(text: str, start: int, key: str, match: re.Match[str]) -> bool:
     if mixed(value) and sep == "=" and text[start - 1 : start] in "?&;":
         return is_chosen(value)
     line = text.rfind("\n", 0, start) + 1
-    at_start = len(key) < 80 and bool(_KEY_LINE.match(text[max(line, start - 60) : start]))
+    at_start = (sep != "=" and bool(_COMPOUND_KEY.search(key))) or bool(
+        _KEY_LINE.match(text[max(line, start - 60) : start])
+    )
     inline = sep == "=" and text[match.start("sep") + 1 : match.start("sep") + 2].strip() != ""
     if inline or (at_start and sep in (":", "=>")):
         return is_certain(value, camel=key.isupper()) or is_chosen(value)
@@ -254,8 +258,14 @@ def _elsewhere(text: str, key: str, start: int, stop: int) -> Iterator[Span]:
             alone = alone or bool(_AFTER_WORD.match(text, match.end()))
             if is_certain(value) if alone else is_mixed(value):
                 yield *match.span(group), "command-password"
-    elif (match := _DIRECTIVE.match(text, stop)) and _DIRECTIVE_LEAD.fullmatch(text, first, start):
+    elif match := _DIRECTIVE.match(text, stop):
         value = match[group := match.lastgroup or "c"]
-        compound = _PREFIXED.search(text, first, start)
-        if is_certain(value) if compound or group != "c" else is_mixed(value):
+        first_word = bool(_DIRECTIVE_LEAD.fullmatch(text, first, start))
+        glued = start > first and not text[start - 1].isspace()
+        compound = text[start - 1 : start] in _JOINTS or (first_word and glued)
+        if compound and not first_word and group == "c":
+            compound = is_chosen(value) and not key.isupper() and value[-1] != "."
+        if (compound or (first_word and group != "c")) and is_certain(value):
+            yield *match.span(group), "config-password"
+        elif first_word and is_mixed(value):
             yield *match.span(group), "config-password"

@@ -26,7 +26,8 @@ _PIPED = (
     r"(?:sudo\s+-\w*S|(?:sudo\s+(?:-\w+\s+)?)?(?:chpasswd|passwd\b|"
     r"smbpasswd|cryptsetup|gpg2?\b|openssl\b|kinit\b|docker\s+login|"
     r"podman\s+login|helm\s+registry\s+login|gh\s+(?:auth|secret)|pass\s+insert|"
-    r"wrangler\s+secret|vault\b|htpasswd\b|age\b|su\b|npx\s+wrangler))"
+    r"wrangler\s+secret|(?:gcloud|kubectl|aws|az|glab|fly|flyctl|vercel|heroku|doppler|op|bw)\b"
+    r"[^\n|;]{0,80}(?:secret|passw|token)|vault\b|htpasswd\b|age\b|su\b|npx\s+wrangler))"
 )
 
 #: Judged as chosen passwords, which may have letters only.
@@ -103,13 +104,13 @@ LETTERS: tuple[Rule, ...] = (
     rule("command-password", "/pass: /p: /password:", rf"(?i)\s/(?:p|pass|password):{_A}"),
     rule(
         "command-password",
-        "echo printf",
-        rf"\b(?:echo|printf)\s+(?:-\w+\s+)?{_Q}(?:\w+:)?{_V}(?:\\n)?{_Q}\s*\|\s*{_PIPED}",
+        "echo printf yes",
+        rf"\b(?:echo|printf|yes)\s+(?:-\w+\s+)?{_Q}(?:\w+:)?{_V}(?:\\n)?{_Q}\s*\|\s*{_PIPED}",
     ),
     rule(
         "command-password",
-        "echo printf",
-        rf"\b(?:echo|printf)\s+(?:-\w+\s+)?[\"'](?:\w+:)?{_L}(?:\\n)?[\"']\s*\|\s*{_PIPED}",
+        "echo printf yes",
+        rf"\b(?:echo|printf|yes)\s+(?:-\w+\s+)?[\"'](?:\w+:)?{_L}(?:\\n)?[\"']\s*\|\s*{_PIPED}",
     ),
     rule("command-password", "<<<", rf"{_PIPED}[^\n|;]{{0,80}}<<<\s*[\"']?{_V}"),
     rule(
@@ -337,6 +338,13 @@ LETTERS: tuple[Rule, ...] = (
         r"(?:::new|\.new|\.of)?\s?[=(]?\s?[ (]\s{0,20}(?:[^\s,()\"']{1,40}\s{0,4},\s{0,20})?"
         r"[bruN]?[\"'][^\"'\n]{1,120}[\"'](?:\.\w{1,20}\(\))?\s{0,4},\s{0,20}(?:Some\()?"
         rf"[bruN]?[\"']{_L}[\"']",
+    ),
+    rule(
+        "call-password",
+        "passw superuser create_user createuser passphrase",
+        r"(?i)(?:superuser|create_?user|\b(?:passwo?r?d|passphrase)|(?:set|change|update|reset|create|add|"
+        r"make|new|with|sql|hash|encrypt|verify|check)_?\w{0,12}(?:passwo?r?d|passphrase))\s?[({]\s{0,20}"
+        rf"(?:[\"'][^\"'\n]{{0,120}}[\"']\s{{0,4}},\s{{0,20}}){{0,2}}[bru]?[\"']{_L}[\"']\s{{0,4}}[)}}]",
     ),
     rule(
         "call-password",

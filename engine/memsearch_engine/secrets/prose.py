@@ -80,7 +80,7 @@ _IS = (
     r"(?P<is> ?['’]s(?= )| (?:is|was|used to be|should be|will be|ist|war|lautet|heißt|est|sera|"
     r"es|era|è|é|são|är|er|on|jest|to|je|este acum|este|adalah|ialah|là|είναι|هي|هو|היא|הוא|है|"
     r"(?:was |is |has been |been |got )?(?:set|changed|reset|updated) to|bylo|było|var|idi|oli|"
-    r"это|был|будет|c['’]est|[-–—]{1,2}|->|→)(?= )| ?[:：→]| (?=\()| ?[은는이가はが是为為])"
+    r"это|был|будет|c['’]est|=|[-–—]{1,2}|->|→)(?= )| ?[:：→]| (?=\()| ?[은는이가はが是为為])"
 )
 _NOW = (
     r"(?:[ ]?(?:now|still|just|currently|again|also|simply|literally|temporarily|probably|called|"
@@ -89,7 +89,7 @@ _NOW = (
     r"spell?ed|:)(?= )){0,3}[ ]?"
 )
 _SAID = rf"(?:[\"'`“„«「『(](?P<q>[^\"'`“”»」』()\n]{{4,60}})[\"'`”“»」』)]|(?P<v>(?=\S{{4}})[{_A}][{_A}\d]{{1,40}}(?:[-_.][{_A}\d]{{1,20}}){{0,4}}[!?]?))"
-_END = r"(?:$|[\n,;)!。、，]|\.(?:\s|$)|です|だ|であ|입니다|이다|예요| 입니다)"
+_END = r"(?:$|[\n,;)!。、，]|\.(?:\s|$)|です|だ|であ|입니다|이다|예요|야|이야| 입니다)"
 #: Words that go on with the sentence after a value.
 _ON = (
     r"[ ](?:by the way|ok|okay|right|thx|anyway|though|btw|for|on|in|at|and|but|or|so|please|thanks|if|with|everywhere|"
@@ -101,7 +101,7 @@ _AGAIN = re.compile(
     rf"(?i)[ ,;]{{1,3}}(?:(?:but|and|aber|und|mais|pero|ma)[ ])?(?:now[ ])?(?:it['’]s|it is|is|es ist|"
     rf"c['’]est|es|ahora es|è|jetzt(?: ist es)?)[ ]{_NOW}{_SAID}{_END}"
 )
-_VERB_LAST = re.compile(rf"(?i)[ ]{_SAID}[ ](?:olarak|yapıldı|oldu)\b")
+_VERB_LAST = re.compile(rf"(?i)[ ]{_SAID}[ ](?:olarak|yap[tı]|oldu|olsun|belirle|ayarla)")
 _AS = r"(?:as|als|como|come|comme|jako|som)(?: (?:the|your|its|das|de|het|la|el|a|o|il))?(?: new)?"
 #: Passwords of letters only, in grammar in which the value is before the name or far from it.
 _LETTERS = (
@@ -148,13 +148,13 @@ _LETTERS = (
     compile(rf"(?i)\blogin\b[^\n]{{0,40}}: [\w.@-]{{1,60}} (?:and|/) {_PLAIN}(?:$|[\n,.;)])"),
 )
 _LOOSE = 3  # index of the pattern above that a participle could match
-#: The new value of a changed password, with a digit or a symbol, in unambiguous grammar.
-_TO = r"[\"'`“„«「]?([!-~]{6,100}?)[\"'`”“»」]?"
+#: The new value of a changed password.
+_TO = r"[\"'`“„«「]?([^\s\"'`“”„«»‘’「」,;]{4,100}?)[\"'`”“»」]?"
 _CHANGED = (
     compile(
         rf"(?i)(?:^|[^a-z])(?:zmien[a-zł]{{1,6}}|zmień|zmieni[a-zł]{{1,5}}|ustawi[a-zł]{{1,5}}|"
         rf"mude[i]?|muda[a-z]{{0,4}}|alter(?:ei|ou|e|ar|ada)|troque[i]?|troc(?:ou|ar)|"
-        rf"cambi[a-zéó]{{1,5}}|impost[a-z]{{1,5}}|chang[eé]{{1,2}}[a-z]{{0,2}}|ändra[a-z]{{0,2}}|"
+        rf"cambi[a-zéó]{{1,5}}|impost[a-z]{{1,5}}|changé[er]?|ändra[a-z]{{0,2}}|"
         rf"bytt?e?|gewijzigd|veranderd|gezet|endre[a-z]{{0,2}}|změni[a-z]{{1,3}})"
         rf"[^\n]{{0,30}}?[ \t](?:{_FULL})(?: [^\s]{{1,20}}){{0,4}} (?:na|"
         rf"para|a|en|in|à|par|naar|till|til) {_TO}(?:$|[\s,;)]|\.(?:\s|$))"
@@ -163,6 +163,15 @@ _CHANGED = (
         rf"(?:смени[а-я]{{1,3}}|поменя[а-я]{{1,3}}|измени[а-я]{{1,3}})[^\n]{{0,30}}? "
         rf"(?:{_OTHER})(?: [^\s]{{1,20}}){{0,4}} на {_TO}(?:$|[\s,;)]|\.(?:\s|$))"
     ),
+    compile(
+        rf"(?i)(?:{_FULL})(?: [^\s]{{1,20}}){{0,5}} (?:aangepast|gewijzigd|veranderd|gezet|changed|"
+        rf"zmienione|ändrat|endret|ændret|cambiat[ao]|cambiad[ao]|alterad[ao]|modifié|changé) "
+        rf"(?:naar|to|na|till|til|in|a|para|en) {_TO}(?:$|[\s,;)]|\.(?:\s|$))"
+    ),
+    compile(
+        rf"(?i)(?:{_FULL})(?: [^\s]{{1,20}}){{0,6}} auf {_TO} "
+        r"(?:geändert|gesetzt|zurückgesetzt|umgestellt|gestellt)"
+    ),
     compile(rf"パスワード[をは]{_TO}(?:に|へ)(?:変更|設定|更新|して|した|しま|変え)"),
     compile(
         r"(?:密码|密碼|口令)(?:已)?(?:改成|改为|改為|设为|設為|"
@@ -170,6 +179,7 @@ _CHANGED = (
     ),
     compile(rf"(?:비밀번호|암호|비번)[를을]?[ \t]{_TO}(?:으?로)[ \t]?(?:변경|바꾸|바꿨|설정|바뀌)"),
 )
+_PLACE = re.compile(r"(?:[euyiеуиы]|ach|ах|ion|ción)$")  # endings after "on the server"
 _CJK = re.compile("[\u3040-\u9fff\uac00-\ud7a3]")
 _MARKED = re.compile(r"[\d!#%&*?+=~^@$]")
 _MAY_NAME = compile(
@@ -222,7 +232,12 @@ def clauses(text: str) -> Iterator[Span]:
     for pattern in _CHANGED if named else ():
         for match in pattern.finditer(text):
             word = match[1]
-            if (_MARKED.search(word) or _CJK.search(match[0])) and is_chosen(word):
+            asian = _CJK.search(match[0])
+            if (is_chosen(word) and word.isascii() >= bool(asian)) and (
+                _MARKED.search(word)
+                or asian
+                or not (_PLACE.search(word) or _PARTICIPLE.search(word) or _DESCRIBES.search(word))
+            ):
                 yield *match.span(1), "said"
     for match in _PIN.finditer(text):
         yield *match.span(1), "said"
@@ -248,7 +263,7 @@ def _said(text: str) -> Iterator[Span]:
 
 _CHANGES = re.compile(r"(?i)\b(?:(?:re)?set|chang\w+|updat\w+|switch\w+|rotat\w+)\b[^\n]*$")
 _COMPOUND = re.compile(r"(?i)passwor[dt][a-zä-ü]{4,}$")
-_PLAINLY = ("is", ":", "was", "'s")
+_PLAINLY = ("is", ":", "was", "'s", "=")
 #: Words for "is" that mean something else beside names of other languages.
 _TIED = {
     "to": ("has", "гас"),
@@ -284,7 +299,10 @@ def _is_said(name: str, match: re.Match[str], changed: bool) -> bool:
         return False
     if "is" in groups and not verb and (groups["v"] or not is_chosen(groups["q"])):  # in brackets
         return False
-    if bare == "pass" and (match.start("is") > match.start() or verb not in _PLAINLY):
+    between = match[0][: match.start("is") - match.start()] if verb else ""
+    if bare == "pass" and (verb not in _PLAINLY or (between and not between.startswith(" for "))):
+        return False
+    if verb == "=" and not between.startswith((" for ", " of ", " to ")):
         return False
     if value := groups["q"]:
         return is_certain(value, camel=True) and not _describes(name, value, groups)
