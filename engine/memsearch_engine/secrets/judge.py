@@ -33,7 +33,7 @@ _STRONG_MORE = re.compile(
 )
 _SECRET_OF = re.compile(
     r"(?i)(?:client|app|api|shared|webhook|hub|session|jwt|signing|cookie|hmac|auth|consumer)"
-    r"[_.-]?secret$|api[_.-]?key$|(?:^|_)SECRET(?:_KEY)?$"
+    r"[_.-]?secret$|api[_.-]?key$|(?:^|_)SECRET(?:_KEY)?$|^x-[\w-]{0,40}(?:token|secret|key)$"
 )
 _TOKEN_OF = re.compile(r"(?:^|_)(?:TOKEN|[A-Z]+_KEY)$")
 _NO_VALUE = re.compile(
@@ -152,7 +152,7 @@ def is_secret_of(key: str, value: str, *, quoted: bool) -> bool:
     named = named or (bool(_TOKEN_OF.search(key)) and mixed(value))
     if not named or len(value) < 8 or (not quoted and _ATTRIBUTE.match(value)):
         return False
-    return quoted or key.isupper() or mixed(value) or key.startswith("X-")
+    return quoted or key.isupper() or mixed(value) or key[:2] in ("X-", "x-")
 
 
 def is_phrase(value: str) -> bool:
@@ -259,7 +259,7 @@ _ORDINARY = frozenset(
     "entering cleared printed shown written "
     "typed saved written expose valore valeur valor wert wartość värde "
     "değer waarde sempre toujours siempre immer altijd zawsze alltid "
-    "opcional encore pazienza verlopen väärä oikea tyhjä vaadittu unverändert inchangé "
+    "expire expires pflicht krypterat opcional encore pazienza verlopen väärä oikea tyhjä vaadittu unverändert inchangé "
     "inchangée "
     "obligatoriskt obligatorisk pakollinen povinne vereist wymagana wymagany salah benar kosong "
     "wajib ugyldig ugyldigt felaktig forkert vanhentunut virheellinen unchanged".split()
@@ -294,9 +294,10 @@ _STATES = frozenset(
     "foo bar baz qux lorem ipsum then else with from into over when what that they there these "
     "auth basic digest bearer login cookie header param params props state store input inputs "
     "field value values model token tokens secret secrets never always ask asks yes no prompt blank "
-    "empty plain clear local remote admin guest anyone peer md5 trust reject cert ldap".split()
+    "wheel root dashboard empty plain clear local remote admin guest anyone peer md5 trust reject cert ldap".split()
 )
 _NUMBERED = re.compile(r"^[a-z]{2,12}[-_][a-z0-9-]*\d{3,}[a-z0-9]*$")
+_HEX = re.compile(r"[0-9a-f]{12,64}")
 FAKE = re.compile(r"(?i)key|test|fake|mock|dummy|needed|example|sample")
 _CAMEL = re.compile(r"[A-Za-z][a-z]+(?:[A-Z][a-z]*)+$")
 _SNAKE = re.compile(r"[A-Za-z]\w*_\w*$|[a-z]+(?:\.[a-z0-9]+)+$")
@@ -377,7 +378,9 @@ def is_coded(value: str) -> bool:
         8 <= len(value) <= 400
         and mixed(value)
         and not any(char.isspace() for char in value)
-        and (is_written_secret(value) or bool(_NUMBERED.search(value)))
+        and (
+            is_written_secret(value) or bool(_NUMBERED.search(value)) or bool(_HEX.fullmatch(value))
+        )
         and is_certain(value)
         and not _UUID.fullmatch(value)
         and not FAKE.search(value)

@@ -47,7 +47,10 @@ NAMES = linear.compile(
 )
 #: Only without a letter beside them, or at the end of a compound ("bindpw", "keystorePass").
 _SHORT_NAMES = linear.compile(r"(?i)pwd|psk|pass|pw|auth|pat|mdp|app_?id")
-_COMPOUND = re.compile(r"(?:[a-z0-9]Pass|[a-z0-9]P[Ww][Dd]?|[a-z0-9]Psk|[a-z]{2,12}p(?:wd?|sk))$")
+_COMPOUND = re.compile(
+    r"(?:[a-z0-9]Pass|[a-z0-9]P[Ww][Dd]?|[a-z0-9]Psk|[a-z]{2,12}p(?:wd?|sk)|"
+    r"(?:db|ftp|smtp|root|user|admin|auth|bind|mail|http|ldap|imap|wifi|ssh|sql|pg|vnc|sasl)pass)$"
+)
 _BEFORE = re.compile(r"[\w.$:@/-]{0,40}$")
 _TAIL = re.compile(
     r"(?i)(?:[_-]?\d{1,2}|[_.-]?(?:prod(?:uction)?|stag(?:e|ing)|dev|test|old|new|main|primary|"
@@ -107,7 +110,7 @@ _LATER = re.compile(
     re.I,
 )
 _DIRECTIVE = re.compile(
-    r"[ \t]+(?:[07][ \t]+|ENC[ \t]+|[\w.@-]{1,40}[ \t]+(?=[\"']))?(?:\"(?P<a>[^\"\n$<]{4,200})\"|'(?P<b>[^'\n$<]{4,200})'|"
+    r"[ \t]+(?:[07][ \t]+|ENC[ \t]+|(?:[\w.@-]{1,40}|\"\w{1,40}\")[ \t]+(?=[\"']))?(?:\"(?P<a>[^\"\n$<]{4,200})\"|'(?P<b>[^'\n$<]{4,200})'|"
     r"(?P<c>[^\s\"'`$<>(){}=:-][^\s\"'`<>]{3,200}?))[;)]?[ \t]*(?:#[^\n]*)?(?:\r?\n|$)"
 )
 _DIRECTIVE_LEAD = re.compile(r"[ \t]{0,20}(?:set[ \t]+)?[\w.:-]{0,40}", re.I)
@@ -219,7 +222,7 @@ def _is_given(text: str, start: int, key: str, match: re.Match[str]) -> bool:
     inline = sep == "=" and text[match.start("sep") + 1 : match.start("sep") + 2].strip() != ""
     if inline or (at_start and sep in (":", "=>")):
         return is_certain(value, camel=key.isupper()) or is_chosen(value)
-    return at_start and is_chosen(value)
+    return at_start and (is_chosen(value) or (value.count("-") > 1 and is_certain(value)))
 
 
 def _elsewhere(text: str, key: str, start: int, stop: int) -> Iterator[Span]:

@@ -178,6 +178,11 @@ LETTERS: tuple[Rule, ...] = (
     ),
     rule(
         "command-password",
+        "http-basic",
+        rf"\bhttp-basic\.\S{{1,80}}\s+[\w.@-]{{1,60}}\s+{_A}",
+    ),
+    rule(
+        "command-password",
         "sqlplus jdbc expdp impdp rman sqlldr",
         r"(?i)(?:\b(?:sqlplus|expdp|impdp|rman|sqlldr|exp|imp)\b[^\n|;]{0,40}?\s|"
         r"jdbc:oracle:thin:)[\w$#]{1,40}/\"?([^\s\"'$<>|;@/][^\s\"'@]{3,100})",
@@ -360,6 +365,11 @@ LETTERS: tuple[Rule, ...] = (
         r"(?:admin(?:istrator)?|root|pi|ubuntu)[ \t]?[,/][ \t]?"
         r"([^\s\"'`$<>|;,(){}\[\]\\/&*-][\w.!#-]{2,40}\d[\w.!#-]{0,20})(?:$|[\s,;.)])",
     ),
+    rule(
+        "user-password",
+        "admin: root: postgres:",
+        rf"(?i)\b(?:with|as|using|login|creds|is|use)[ \t](?:admin|administrator|root|postgres):{_V}",
+    ),
     # -- default values of variables that are not set
     rule(
         "default-password",
@@ -391,6 +401,7 @@ MIXED: tuple[Rule, ...] = (
         rf"-username)[= ]?[\"']?[\w.@\\+-]{{1,80}}[\"']?[ \t][^\n|;]{{0,100}}?(?:-p|"
         rf"-pw|-w|--pass(?:word|wd)?|/p(?:ass(?:word)?)?:)[= ]?[\"']?{_V}",
     ),
+    rule("command-password", "-u", rf"\s-u[ =]?{_Q}[\w.@-]{{1,80}}:{_V}"),
     rule(
         "config-password",
         "password passwd bindpw secret psk passphrase",
@@ -455,8 +466,8 @@ SHAPES: tuple[Rule, ...] = (
     ),
     rule(
         "password-hash",
-        "$1$ $5$ $6$ $8$ $9$ $y$ $apr1$",
-        r"(\$(?:1|5|6|8|9|y|"
+        "$1$ $2a$ $2b$ $2y$ $5$ $6$ $8$ $9$ $y$ $apr1$",
+        r"(\$2[abxy]\$\d\d\$[./A-Za-z0-9]{53}|\$(?:1|5|6|8|9|y|"
         r"apr1)\$(?:rounds=\d{1,9}\$)?[./A-Za-z0-9$]{0,24}\$[./A-Za-z0-9]{22,100})",
     ),
     rule(

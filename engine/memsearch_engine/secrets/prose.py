@@ -35,7 +35,7 @@ _OTHER = (
 _NAME = compile(rf"(?i)(?:^|[^a-z0-9_.$-])(?:{_LATIN})(?:$|[^a-z0-9_(=-])|{_OTHER}")
 _KEY_NAME = compile(
     r"(?i)(?:^|[^a-z0-9_.$-])(?:token|(?:api|app|signing|license|"
-    r"licence|product|master|encryption|fernet|access|secret|deploy|hmac)"
+    r"licence|product|master|encryption|fernet|access|secret|deploy|hmac|private|pre-?shared)"
     r"[ -]?(?:key|schlüssel|キー)|(?:webhook|client|signing|shared|app) secret|"
     r"chiave|chave|clave|klucz[a-z]{0,3}|sleutel|nyckel[a-z]{0,2}|"
     r"anahtar[ıi]?|clé|schlüssel|avain|klíč|kulcs|geheimnis|segreto|secreto|gizli)(?:$|"
@@ -71,9 +71,7 @@ _FULL = _LATIN.partition("|pwd|")[0]
 _A = "A-Za-zÀ-ÖØ-öø-ɏͰ-ϿЀ-ӿḀ-ỿ"
 _QUOTE = "[\"'`“”„«»‘’]"
 _PLAIN = rf"{_QUOTE}?([A-Za-zÀ-ÖØ-öø-ž][a-zß-öø-ž]{{3,39}}\d{{0,4}}){_QUOTE}?"
-_SAID_NAME = compile(
-    rf"(?i)(?:^|[^{_A}0-9_.$-]|[a-z]-)(?:(?:{_FULL}|pwd|pw|pass)(?:nya)?|{_OTHER})"
-)
+_SAID_NAME = compile(rf"(?i)(?:^|[^{_A}0-9.$-]|[a-z]-)(?:(?:{_FULL}|pwd|pw|pass)(?:nya)?|{_OTHER})")
 #: Between a name and its value: a complement, a word for "is", and words before the value.
 _OF = r"(?:[ ](?:[^\s:：=,.;\"'`“„«(]{1,20}|'[^'\n]{1,80}')){0,6}?"
 _IS = (
@@ -126,13 +124,16 @@ _LETTERS = (
         r"il |la |le |el |los |o |a |het |de |das |den |the )?[A-Za-z]"
     ),
     compile(
-        rf"(?i)\b(?:user(?:name)?|login|account|e-?mail)[ :=]{{1,3}}\S{{1,60}},? (?:and |"
-        rf"/ )?(?:pass|pw|pwd|password):? {_PLAIN}(?:$|[\n,.;)])"
+        r"(?i)(?:\b(?:user(?:name)?|login|account|e-?mail|ssid|wi-?fi|meeting|benutzer|usuario|"
+        r"utente|utilisateur|gebruiker|użytkownik|användare|usuário)|логин|пользователь|用户名?|"
+        rf"ユーザー名?|아이디)[ :=：]{{1,3}}(\S{{1,60}}?),? (?:(?:and|und|y|e|et|en|i|och|/) )?"
+        rf"(?:{_FULL}|pass|pw|pwd|{_OTHER}):? [\"'`“„«]?([{_A}]{{4,40}}\d{{0,4}})"
+        r"(?:$|[\n,;)\"'`”“»]|\.(?:\s|$))"
     ),
     compile(rf"(?i)\bpassw[a-z]{{2,6}} from {_PLAIN} to \S"),
     compile(rf"(?i)\bpassw[a-z]{{2,6}} from \S{{1,80}} to {_PLAIN}(?:$|[\n,;)]|\.(?:\s|$))"),
     compile(
-        r"(?i)\b(?:creds|credentials|login|zugangsdaten|logindaten|identifiants)\b"
+        r"(?i)\b(?:creds|credentials|login|zugangsdaten|logindaten|identifiants|wi-?fi|wlan|ssid)\b"
         r"[^\n]{0,40}?(?:is|are|sind|:) [\w.@-]{1,60} ?[/:] ?"
         rf"{_PLAIN}(?:$|[\n,;) ]|\.(?:\s|$))"
     ),
@@ -147,6 +148,7 @@ _LETTERS = (
     compile(rf"(?i)\b(?:{_FULL}) [\"'`“„«]([A-Z][a-z]{{5,39}})[\"'`”“»] [a-z]"),
     compile(rf"(?i)\blogin\b[^\n]{{0,40}}: [\w.@-]{{1,60}} (?:and|/) {_PLAIN}(?:$|[\n,.;)])"),
 )
+_NO_USER = frozenset("and or with via using by if needs has no the a und mit con avec".split())
 _LOOSE = 3  # index of the pattern above that a participle could match
 #: The new value of a changed password.
 _TO = r"[\"'`“„«「]?([^\s\"'`“”„«»‘’「」,;]{4,100}?)[\"'`”“»」]?"
@@ -185,18 +187,30 @@ _MARKED = re.compile(r"[\d!#%&*?+=~^@$]")
 _MAY_NAME = compile(
     rf"(?i)(?:{_FULL}|{_OTHER}|pass|pw|login|creds|credentials|wi-?fi|wlan)[ \t]{{0,2}}(?:[^a-z]|$)"
 )
-#: Endings of words that describe a password, by the language of the name.
-_DESCRIBES = re.compile(
+_ENGLISH = re.compile(
     r"(?i)(?:ed|ing|able|ible|ory|ive|ly|ous|ful|less|ary|tion|ment|ity|ness|where|thing)$|"
     r"^(?:un|in|non|mis)[a-z]{5,}(?:en|al|ant|ent|id|ct)$"
 )
-_DESCRIBES_GERMAN = re.compile(
-    r"(?:ge|ver|be|ent|er|un|ab|an|auf|aus|ein|zu|über|nicht|noch|hinter|vor)[a-zäöüß]{3,}"
-    r"(?:t|en|lich|ig|bar|sch|los)$|[a-zäöüß]+(?:lich|ig|bar|isch|los)$"
+_ROMANCE = re.compile(r"(?i)(?:[aiu]t[aeio]|[ai]d[ao]s?|ée?s?|te|de|ne|iva|oria|bile|able|ire)$")
+#: The beginnings of names in a language, and the endings of its words that describe a password.
+_DESCRIBE = tuple(
+    (re.compile(names), re.compile(endings))
+    for names, endings in (
+        (
+            r"(?i)passwort|kennwort|zugangs|logind",
+            r"(?:ge|ver|be|ent|er|un|ab|an|auf|aus|ein|zu|über|nicht|noch|hinter|vor)[a-zäöüß]{3,}"
+            r"(?:t|en|lich|ig|bar|sch|los)$|[a-zäöüß]+(?:lich|ig|bar|isch|los)$",
+        ),
+        (r"(?i)l[öo]sen|adgang|kodeord|passord", r"(?:[aeiy][td]|[dr]t|lig|igt?|ande)$"),
+        (r"(?i)salasan", r"(?:nen|n[uy]t|tt[uy]|t[oö]n|va)$"),
+        (r"(?i)[şs]ifre", r"(?:l[iıuü]|s[iıuü]z|m[iı]ş|[dt][iıuü]r?)$"),
+        (r"(?i)пар|лоз", r"(?:[ыио]й|[еёа]н[оаы]?|[её]к|ят|ся)$"),
+        (r"(?i)has[łl]o|hesl|lozink", r"(?:n[aeyéáý]|t[aeyéáý]|st[ea]|sz[ey])$"),
+    )
 )
-_GERMAN = re.compile(r"(?i)wort|zugangs|login")
-_PARTICIPLE = re.compile(r"(?i)(?:[aiu]t[aeio]|[ai]d[ao]s?|ée?s?|te|de|ne|iva|oria|bile|able|ire)$")
-_ENGLISH = re.compile(r"(?i)passw|passp|passc|^pw|^pass")
+_CALLED_ENGLISH = re.compile(r"(?i)passw|passp|passc|^pw|^pass")
+_ROMANCE_IS = ("è", "é", "est", "es", "era", "sera")
+_LOGS_IN = re.compile(r"(?i)\b(?:user|login|log in|account|wi-?fi|ssh|server|admin)")
 _NUMBERED = re.compile(
     r"(?i)(?:python|version|postgres|postgresql|windows|server|level|sprint|chapter|section|example|"
     r"account|users?|hosts?|option|client|worker|database|release|ubuntu|debian|argon|number|column|"
@@ -204,9 +218,10 @@ _NUMBERED = re.compile(
 )
 _PIN = compile(
     r"(?:\bPIN(?:-?[Cc]ode)?\b[^\n\d:=]{0,40}?|"
-    r"(?i:\b(?:door|gate|alarm|safe|unlock|entry|lock|access) (?:code|pin))|"
+    r"(?i:\b(?:my|your|our|the|voicemail|sim|card|bank|phone|user|admin|security) pin)|"
+    r"(?i:\b(?:door|gate|alarm|safe|unlock|entry|lock|access|keypad) (?:\w{1,12} )?(?:code|pin))|"
     r"(?i:\b(?:tür|alarm)code))(?: (?:number|code))?"
-    r"(?: (?i:is|was|ist|lautet|est|es|é|è|är|er|to|jest|je)| ?:| =)[ \t]{1,2}(\d{4,10})"
+    r"(?: (?i:is|was|ist|lautet|est|es|é|è|är|er|to|jest|je)| ?:| =)[ \t]{1,2}(\d{4,10}[#*]?)"
     r"(?:$|[^\d.%]|\.(?:\s|$))"
 )
 
@@ -222,13 +237,15 @@ def clauses(text: str) -> Iterator[Span]:
         yield from _said(text)
     for number, pattern in enumerate(_LETTERS if named else ()):
         for match in pattern.finditer(text):
-            value = match[1]
+            value = match[match.lastindex or 1]
+            if match.lastindex == 2 and match[1].lower() in _NO_USER:
+                continue
             if (
-                is_chosen(value)
+                (is_certain if match.lastindex == 2 else is_chosen)(value)
                 and not _NUMBERED.match(value)
-                and not (number == _LOOSE and _PARTICIPLE.search(value))
+                and not (number == _LOOSE and _ROMANCE.search(value))
             ):
-                yield *match.span(1), "said"
+                yield *match.span(match.lastindex or 1), "said"
     for pattern in _CHANGED if named else ():
         for match in pattern.finditer(text):
             word = match[1]
@@ -236,7 +253,7 @@ def clauses(text: str) -> Iterator[Span]:
             if (is_chosen(word) and word.isascii() >= bool(asian)) and (
                 _MARKED.search(word)
                 or asian
-                or not (_PLACE.search(word) or _PARTICIPLE.search(word) or _DESCRIBES.search(word))
+                or not (_PLACE.search(word) or _ROMANCE.search(word) or _ENGLISH.search(word))
             ):
                 yield *match.span(1), "said"
     for match in _PIN.finditer(text):
@@ -300,42 +317,38 @@ def _is_said(name: str, match: re.Match[str], changed: bool) -> bool:
     if "is" in groups and not verb and (groups["v"] or not is_chosen(groups["q"])):  # in brackets
         return False
     between = match[0][: match.start("is") - match.start()] if verb else ""
-    if bare == "pass" and (verb not in _PLAINLY or (between and not between.startswith(" for "))):
+    if bare == "pass" and (
+        verb not in _PLAINLY
+        or (between and not between.startswith(" for "))
+        or (
+            verb in ("is", "was")
+            and not _LOGS_IN.search(match.string, max(0, match.start() - 80), match.start())
+        )
+    ):
         return False
     if verb == "=" and not between.startswith((" for ", " of ", " to ")):
         return False
     if value := groups["q"]:
-        return is_certain(value, camel=True) and not _describes(name, value, groups)
+        return is_certain(value, camel=True) and not _describes(bare, value, verb)
     value = groups["v"]
     open_end = groups.get("other") is not None
-    if (
-        open_end
-        or _NUMBERED.match(value)
-        or not is_certain(value)
-        or _describes(name, value, groups)
-    ):
+    if open_end or _NUMBERED.match(value) or not is_certain(value) or _describes(bare, value, verb):
         return False
     if groups.get("on"):
         return is_chosen(value)
     return True
 
 
-def _describes(name: str, value: str, groups: dict[str, str | None]) -> bool:
-    word = value.strip("!?0123456789 ")
-    if word != value.strip("!? "):
+def _describes(name: str, value: str, verb: str) -> bool:
+    """Whether a word has an ending of words that describe a password, in the name's language."""
+    word = value.strip("!? ")
+    if word[-1:].isdigit():
         return False
-    if _GERMAN.search(name) and "password" not in name.lower():
-        return bool(_DESCRIBES_GERMAN.match(word))
-    if _ENGLISH.search(name) and (groups.get("is") or "").strip() not in (
-        "è",
-        "é",
-        "est",
-        "es",
-        "er",
-        "är",
-    ):
-        return bool(_DESCRIBES.search(word))
-    return bool(_PARTICIPLE.search(word))
+    for names, endings in _DESCRIBE:
+        if names.match(name):
+            return bool(endings.search(word))
+    english = _CALLED_ENGLISH.search(name) and verb not in _ROMANCE_IS
+    return bool((_ENGLISH if english else _ROMANCE).search(word))
 
 
 def _beside(text: str, names: object, rule: str) -> Iterator[Span]:

@@ -315,8 +315,8 @@ PLACES: tuple[Rule, ...] = (
     rule("otp-seed", "otpauth:", r"(?i)otpauth://[^\s\"'<>]{0,300}?[?&]secret=([A-Z2-7]{16,128})"),
     rule(
         "otp-seed",
-        "totp otp 2fa mfa authenticator manually",
-        r"(?:(?i:\b(?:totp|otp|2fa|mfa|authenticator)\b[^\n]{0,40}?\b(?:secret|seed|key)\b|"
+        "totp otp 2fa mfa authenticator authy manually",
+        r"(?:(?i:\b(?:totp|otp|2fa|mfa|authenticator|authy)\b[^\n]{0,40}?\b(?:secret|seed|key)\b|"
         r"\bkey manually)[^\n]{0,40}?[ :=\"'`]|(?i:totp)\([\"']|\boathtool\b[^\n|;]{0,80}?\s)"
         r"((?:[A-Z2-7]{16,64})|(?:[A-Z2-7]{4} ){3,15}[A-Z2-7]{4})(?:[^A-Za-z0-9]|$)",
     ),
