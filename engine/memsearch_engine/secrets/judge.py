@@ -68,6 +68,11 @@ def mixed(value: str) -> bool:
     return any(char.isdigit() for char in value) and any(char.isalpha() for char in value)
 
 
+def uncased(value: str) -> bool:
+    """Whether *value* has letters of a script without capitals, such as Chinese or Arabic."""
+    return not value.isascii() and any(c.isalpha() and c.lower() == c.upper() for c in value)
+
+
 _NO_SECRET = re.compile(
     r"^(?:[vV]?\d+(?:[.:/-]\d+)+\S*|\d{1,9}(?:\.\d+)?%?|"
     r"[\w.+-]+@[\w.-]+\.\w+|(?:[\w-]+\.)+[a-z]{2,6}(?::\d+)?|\d+/\w+|"
@@ -301,7 +306,6 @@ _HEX = re.compile(r"[0-9a-f]{12,64}")
 FAKE = re.compile(r"(?i)key|test|fake|mock|dummy|needed|example|sample")
 _CAMEL = re.compile(r"[A-Za-z][a-z]+(?:[A-Z][a-z]*)+$")
 _SNAKE = re.compile(r"[A-Za-z]\w*_\w*$|[a-z]+(?:\.[a-z0-9]+)+$")
-_UNCASED = re.compile(r"[\u0590-\u0fff\u1100-\u11ff\u2e80-\ud7ff]")
 _SHORTEST, _LONGEST = 4, 400
 
 
@@ -319,7 +323,7 @@ def is_chosen(value: str) -> bool:
         or _CAPITALS.match(value)
     ):
         return False
-    if _UNCASED.search(value) and not mixed(value):
+    if uncased(value) and not mixed(value):
         return False
     if value.lower() in _ORDINARY or (value.isdigit() and len(value) < 6) or _METHOD.match(value):
         return False
@@ -361,7 +365,7 @@ def is_certain(value: str, *, camel: bool = False) -> bool:
         return len(words) <= 8 and not any(
             word in _ORDINARY or word in _STATES or word in _SENTENCE for word in words
         )
-    if _UNCASED.search(value) and not mixed(value):
+    if uncased(value) and not mixed(value):
         return False
     if (
         _CAPITALS.match(value)

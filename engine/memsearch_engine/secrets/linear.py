@@ -18,12 +18,14 @@ class _LazyPattern:
     Most texts need few of the patterns, and to compile all takes 0.2 s of CPU.
     """
 
-    def __init__(self, pattern: str) -> None:
+    def __init__(self, pattern: str, compiler: Callable[[str], Any]) -> None:
         self._source = pattern
+        self._compiler = compiler
 
     def __getattr__(self, name: str) -> Any:
-        compiled = _compile(self._source)
-        self.__dict__ |= {"finditer": compiled.finditer, "search": compiled.search}
+        compiled = self._compiler(self._source)
+        for method in ("finditer", "search", "match", "fullmatch"):
+            self.__dict__[method] = getattr(compiled, method)
         return getattr(compiled, name)
 
 
@@ -33,7 +35,15 @@ def compile(pattern: str) -> Any:
     That use raises ``re2.error`` or ``re.error`` if the pattern is not valid. RE2 supports no
     look-around and no references.
     """
-    return _LazyPattern(pattern)
+    return _LazyPattern(pattern, _compile)
+
+
+def anchored(pattern: str) -> Any:
+    """Return a pattern of Python's ``re``, with look-around, that is compiled at its first use.
+
+    It must match at given positions only, with bounded repetitions, so that the time is linear.
+    """
+    return _LazyPattern(pattern, re.compile)
 
 
 def _compile(pattern: str) -> Any:

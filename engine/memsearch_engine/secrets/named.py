@@ -47,73 +47,71 @@ NAMES = linear.compile(
 )
 #: Only without a letter beside them, or at the end of a compound ("bindpw", "keystorePass").
 _SHORT_NAMES = linear.compile(r"(?i)pwd|psk|pass|pw|auth|pat|mdp|app_?id")
-_COMPOUND = re.compile(
+_COMPOUND = linear.anchored(
     r"(?:[a-z0-9]Pass|[a-z0-9]P[Ww][Dd]?|[a-z0-9]Psk|[a-z]{2,12}p(?:wd?|sk)|"
     r"(?:db|ftp|smtp|root|user|admin|auth|bind|mail|http|ldap|imap|wifi|ssh|sql|pg|vnc|sasl)pass)$"
 )
-_BEFORE = re.compile(r"[\w.$:@/-]{0,40}$")
-_TAIL = re.compile(
+_BEFORE = linear.anchored(r"[\w.$:@/-]{0,40}$")
+_TAIL = linear.anchored(
     r"(?i)(?:[_-]?\d{1,2}|[_.-]?(?:prod(?:uction)?|stag(?:e|ing)|dev|test|old|new|main|primary|"
     r"secondary|value|current|live|local|root|admin|base64)(?:_\d{1,2})?)(?![\w-])"
 )
 _QUOTE = "\"'`“”‘’«»"
-_VALUE = re.compile(
+_VALUE = linear.anchored(
     r"(?P<close>\\{0,3}[\"'`\]*)]{0,6})[ \t]{0,20}(?P<type>:[ \t]?&?[A-Za-z]{2,12}[ \t]?(?==))?"
     r"(?P<sep>:=|=>|<-|=|:|：|,[ \t]?(?=[\"'])|是|为：|为|は|"
     r"\|(?=[ ]))[ \t]{0,20}(?:\x1b\[[0-9;]*m)?\\{0,3}\*{0,2}[ \t]?"
     rf"(?:[bBrRuUfF]{{1,2}}(?=[\"']))?(?P<q>[{_QUOTE}]?)[ \t]?"
     rf"(?P<v>[^\s{_QUOTE},;,。，；、）)\]}}<>\\\x00\x1b|&]{{4,4000}})"
 )
-_WORDS = re.compile(r"phrase[:=] ((?:[a-z]{3,12}[ -]){2,7}[a-z]{3,12})[ \t]*(?:\n|$)")
-_QUOTED = re.compile(
+_WORDS = linear.anchored(r"phrase[:=] ((?:[a-z]{3,12}[ -]){2,7}[a-z]{3,12})[ \t]*(?:\n|$)")
+_QUOTED = linear.anchored(
     r"[\"'\]]{0,2}[ \t]{0,3}(?P<sep>=>|<-|=|:|,|(?<= )to(?= ))[ \t]{0,12}(?P<call>(?:Some|String(?:::from)?|Secret(?:Str|String)?|Hash::make|"
     r"b?crypt|\w{0,20}hash\w{0,12}|\w{0,20}encrypt\w{0,12})\()?[Nbr]?"
     r"(?P<q>[\"'])(?P<v>(?:(?!(?P=q))[^\n]){4,200})(?P=q)"
 )
-_PARTICLE = re.compile(r"[!-~]{4,200}(?=[\u3040-\u30ff\uac00-\ud7a3])")
-_PSQL = re.compile(r"\s+:'\w+'")
-_SPOKEN = re.compile(r"(?i)pass(?:word|phrase|wd)?|secret(?:[_-]?key)?|api[_-]?key|auth_key")
+_PARTICLE = linear.anchored(r"[!-~]{4,200}(?=[\u3040-\u30ff]|[가-힣])")
+_PSQL = linear.anchored(r"\s+:'\w+'")
+_SPOKEN = linear.anchored(r"(?i)pass(?:word|phrase|wd)?|secret(?:[_-]?key)?|api[_-]?key|auth_key")
 NAMES_IN_A_VALUE = 3
-_KEY_LINE = re.compile(r"[ \t>+-]{0,16}(?:(?:export|env|set|-)[ \t]+)?[\"'*]{0,3}[\w.:/$@-]*$")
-_COMPOUND_KEY = re.compile(r"[A-Za-z0-9][_.][A-Za-z0-9]|[a-z][A-Z]")
-_END_OF_VALUE = re.compile(
+_KEY_LINE = linear.anchored(r"[ \t>+-]{0,16}(?:(?:export|env|set|-)[ \t]+)?[\"'*]{0,3}[\w.:/$@-]*$")
+_COMPOUND_KEY = linear.anchored(r"[A-Za-z0-9][_.][A-Za-z0-9]|[a-z][A-Z]")
+_END_OF_VALUE = linear.anchored(
     r"[ \t\r]*(?:$|\n|(?:#|//)[^\n]*)|[&;](?=[\w\s])|[ \t]+(?:[\w.-]+=|--?[a-z]|[\w.-]+:[ \t])|"
     r",[\w.-]+(?:=|,)|;?[\"'](?=$|[\s,;)\]}/>])"
 )
-_MOUNT = re.compile(r"[ \t]+(?://|\\\\|/)")
+_MOUNT = linear.anchored(r"[ \t]+(?://|\\\\|/)")
 _SPACED = 7  # letters of a value after " = ", which may be a variable in code
 
 # -- other connectors, each directly after the name
-_OPTION = re.compile(
+_OPTION = linear.anchored(
     r"(?:[ \t]*=[ \t]*|[ \t]+)(?:\"(?P<a>[^\"\n$<]{4,200})\"|'(?P<b>[^'\n$<]{4,200})'|"
     r"(?P<c>[^\s\"'`$<>|;,(){}\[\]\\/&*-][^\s\"'`|;<>\\]{3,200}))"
 )
-_AFTER_WORD = re.compile(r"[ \t]*(?:$|\n)|[ \t]+(?:-|/|>|\||&&|\S*[.:@/=]\S)")
-_TAG = re.compile(
+_AFTER_WORD = linear.anchored(r"[ \t]*(?:$|\n)|[ \t]+(?:-|/|>|\||&&|\S*[.:@/=]\S)")
+_TAG = linear.anchored(
     r"[\"']?(?:\s[^<>\n]{0,80})?>\s{0,20}(?:<!\[CDATA\[|<value>|"
     r"[^<>\n]{0,30}</key>\s{0,20}<(?:string|data)>)?\s{0,20}"
     r"(?P<a>[^<>\n$%{\s][^<>\n]{3,400}?)\s{0,20}(?:\]\]>|</)"
 )
-_TAGGED = re.compile(r"(?:<(?:\w{1,20}:)?|<key>|\b(?:name|key)=[\"'])[\w .:-]{0,40}$")
-_NESTED = re.compile(
-    r"\\?[\"']?[ \t]{0,4}[,;{]?\s{1,60}\{?\s{0,40}(?:\\?[\"']?(?:type|sensitive|description|label|"
+_TAGGED = linear.anchored(r"(?:<(?:\w{1,20}:)?|<key>|\b(?:name|key)=[\"'])[\w .:-]{0,40}$")
+_NESTED = linear.anchored(
+    r"(?i)\\?[\"']?[ \t]{0,4}[,;{]?\s{1,60}\{?\s{0,40}(?:\\?[\"']?(?:type|sensitive|description|label|"
     r"ephemeral|nullable|sync|scope)\\?[\"']?\s{0,8}[:=][^\n]{0,100}\n\s{0,20}){0,3}"
     r"\\?[\"']?(?:value|default|defaultvalue|val)\\?[\"']?\s{0,8}[:=]\s{0,4}"
     r"(?:\\?\"(?P<a>[^\"\n$<\\]{4,300})\\?\"|'(?P<b>[^'\n$<]{4,300})'|"
     r"(?P<c>[^\s\"'`$<>{}\[\],;(]{4,300})[ \t]*(?:\n|$))",
-    re.I,
 )
-_LATER = re.compile(
-    r"[\"']?(?:[ \t]+[^\n|;<]{0,80}?)?(?:[ \t]+(?:--(?:value|body|secret-string|plaintext|data|"
+_LATER = linear.anchored(
+    r"(?i)[\"']?(?:[ \t]+[^\n|;<]{0,80}?)?(?:[ \t]+(?:--(?:value|body|secret-string|plaintext|data|"
     r"string)[= ]|-[vb][ \t]+)|<<<[ \t]*|[ ]for[ ][^\n=;]{1,60}=[ \t]*(?=['\"]))[ \t]*"
     r"(?:\"(?P<a>[^\"\n$<]{4,300})\"|'(?P<b>[^'\n$<]{4,300})'|(?P<c>[^\s\"'`$<>|;(]{4,300}))",
-    re.I,
 )
-_DIRECTIVE = re.compile(
+_DIRECTIVE = linear.anchored(
     r"[ \t]+(?:[07][ \t]+|ENC[ \t]+|(?:[\w.@-]{1,40}|\"\w{1,40}\")[ \t]+(?=[\"']))?(?:\"(?P<a>[^\"\n$<]{4,200})\"|'(?P<b>[^'\n$<]{4,200})'|"
     r"(?P<c>[^\s\"'`$<>(){}=:-][^\s\"'`<>]{3,200}?))[;)]?[ \t]*(?:#[^\n]*)?(?:\r?\n|$)"
 )
-_DIRECTIVE_LEAD = re.compile(r"[ \t]{0,20}(?:set[ \t]+)?[\w.:-]{0,40}", re.I)
+_DIRECTIVE_LEAD = linear.anchored(r"(?i)[ \t]{0,20}(?:set[ \t]+)?[\w.:-]{0,40}")
 _JOINTS = ("_", ".", ":", "/", "-")
 
 
@@ -268,7 +266,7 @@ def _elsewhere(text: str, key: str, start: int, stop: int) -> Iterator[Span]:
         compound = text[start - 1 : start] in _JOINTS or (first_word and glued)
         if compound and not first_word and group == "c":
             compound = is_chosen(value) and not key.isupper() and value[-1] != "."
-        if (compound or (first_word and group != "c")) and is_certain(value):
-            yield *match.span(group), "config-password"
-        elif first_word and is_mixed(value):
+        if ((compound or (first_word and group != "c")) and is_certain(value)) or (
+            first_word and is_mixed(value)
+        ):
             yield *match.span(group), "config-password"

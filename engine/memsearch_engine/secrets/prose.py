@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from memsearch_engine.secrets.judge import is_beside, is_certain, is_chosen, is_key
-from memsearch_engine.secrets.linear import compile
+from memsearch_engine.secrets.judge import is_beside, is_certain, is_chosen, is_key, uncased
+from memsearch_engine.secrets.linear import anchored, compile
 
 Span = tuple[int, int, str]
 
@@ -86,7 +86,10 @@ _NOW = (
     r"сейчас|теперь|это|такой|такая|(?:all )?(?:lower|upper)[ -]?case|capital [A-Z]|"
     r"spell?ed|:)(?= )){0,3}[ ]?"
 )
-_SAID = rf"(?:[\"'`“„«「『(](?P<q>[^\"'`“”»」』()\n]{{4,60}})[\"'`”“»」』)]|(?P<v>(?=\S{{4}})[{_A}][{_A}\d]{{1,40}}(?:[-_.][{_A}\d]{{1,20}}){{0,4}}[!?]?))"
+_SAID = (
+    r"(?:[\"'`“„«「『(](?P<q>[^\"'`“”»」』()\n]{4,60})[\"'`”“»」』)]|"
+    rf"(?P<v>(?=\S{{4}})(?-i:[{_A}][{_A}\d]{{1,40}}(?:[-_.][{_A}\d]{{1,20}}){{0,4}})[!?]?))"
+)
 _END = r"(?:$|[\n,;)!。、，]|\.(?:\s|$)|です|だ|であ|입니다|이다|예요|야|이야| 입니다)"
 #: Words that go on with the sentence after a value.
 _ON = (
@@ -94,12 +97,12 @@ _ON = (
     r"yesterday|today|user(?:name)?|für|auf|und|aber|bitte|am|im|pour|sur|et|mais|para|en|y|pero|"
     r"per|sul|e|ma|voor|op|maar|na|dla|do|i|ale|för|på|och|men|til|og|pro|için|для|на|и|но)\b"
 )
-_CLAUSE = re.compile(rf"(?i){_OF}{_IS}{_NOW}{_SAID}(?:(?P<end>{_END})|(?P<on>{_ON})|(?P<other>))")
-_AGAIN = re.compile(
+_CLAUSE = anchored(rf"(?i){_OF}{_IS}{_NOW}{_SAID}(?:(?P<end>{_END})|(?P<on>{_ON})|(?P<other>))")
+_AGAIN = anchored(
     rf"(?i)[ ,;]{{1,3}}(?:(?:but|and|aber|und|mais|pero|ma)[ ])?(?:now[ ])?(?:it['’]s|it is|is|es ist|"
     rf"c['’]est|es|ahora es|è|jetzt(?: ist es)?)[ ]{_NOW}{_SAID}{_END}"
 )
-_VERB_LAST = re.compile(rf"(?i)[ ]{_SAID}[ ](?:olarak|yap[tı]|oldu|olsun|belirle|ayarla)")
+_VERB_LAST = anchored(rf"[ ]{_SAID}[ ](?:olarak|yap[tı]|oldu|olsun|belirle|ayarla)")
 _AS = r"(?:as|als|como|come|comme|jako|som)(?: (?:the|your|its|das|de|het|la|el|a|o|il))?(?: new)?"
 #: Passwords of letters only, in grammar in which the value is before the name or far from it.
 _LETTERS = (
@@ -148,7 +151,9 @@ _LETTERS = (
     compile(rf"(?i)\b(?:{_FULL}) [\"'`“„«]([A-Z][a-z]{{5,39}})[\"'`”“»] [a-z]"),
     compile(rf"(?i)\blogin\b[^\n]{{0,40}}: [\w.@-]{{1,60}} (?:and|/) {_PLAIN}(?:$|[\n,.;)])"),
 )
-_NO_USER = frozenset("and or with via using by if needs has no the a und mit con avec".split())
+_NO_USER = frozenset(
+    "after before and or with via using by if needs has no the a und mit con avec".split()
+)
 _LOOSE = 3  # index of the pattern above that a participle could match
 #: The new value of a changed password.
 _TO = r"[\"'`“„«「]?([^\s\"'`“”„«»‘’「」,;]{4,100}?)[\"'`”“»」]?"
@@ -182,7 +187,6 @@ _CHANGED = (
     compile(rf"(?:비밀번호|암호|비번)[를을]?[ \t]{_TO}(?:으?로)[ \t]?(?:변경|바꾸|바꿨|설정|바뀌)"),
 )
 _PLACE = re.compile(r"(?:[euyiеуиы]|ach|ах|ion|ción)$")  # endings after "on the server"
-_CJK = re.compile("[\u3040-\u9fff\uac00-\ud7a3]")
 _MARKED = re.compile(r"[\d!#%&*?+=~^@$]")
 _MAY_NAME = compile(
     rf"(?i)(?:{_FULL}|{_OTHER}|pass|pw|login|creds|credentials|wi-?fi|wlan)[ \t]{{0,2}}(?:[^a-z]|$)"
@@ -244,13 +248,14 @@ def clauses(text: str) -> Iterator[Span]:
                 (is_certain if match.lastindex == 2 else is_chosen)(value)
                 and not _NUMBERED.match(value)
                 and not (number == _LOOSE and _ROMANCE.search(value))
+                and not (match.lastindex == 2 and _ENGLISH.search(value))
             ):
                 yield *match.span(match.lastindex or 1), "said"
     for pattern in _CHANGED if named else ():
         for match in pattern.finditer(text):
             word = match[1]
-            asian = _CJK.search(match[0])
-            if (is_chosen(word) and word.isascii() >= bool(asian)) and (
+            asian = uncased(match[0])
+            if (is_chosen(word) and word.isascii() >= asian) and (
                 _MARKED.search(word)
                 or asian
                 or not (_PLACE.search(word) or _ROMANCE.search(word) or _ENGLISH.search(word))
