@@ -43,10 +43,6 @@ LETTERS: tuple[Rule, ...] = (
     _argument("keytool jarsigner", "-(?:key|deststore|destkey)pass"),
     _argument("rclone", r"(?:config\s+create|obscure)[^\n|;]{0,120}?\b(?:pass(?:word)?)"),
     _argument("useradd usermod adduser", "(?:-p|--password)"),
-    _argument(
-        "gh glab", r"(?:secret|variable)[ \t]+set[ \t]+\w{1,60}[ \t]+(?:-b|--body|-v|--value)"
-    ),
-    _argument("heroku", r"config:set[ \t]+\w{0,40}(?:PASS(?:WORD)?|SECRET|TOKEN|KEY)"),
     rule(
         "command-password",
         "login",
@@ -73,7 +69,6 @@ LETTERS: tuple[Rule, ...] = (
         "createuser",
         rf"\bcreateUser\s+\S{{1,40}}\s+\w{{2,8}}\s+\S{{1,80}}\s+(?:AES|DES)\w{{0,4}}\s+{_A}",
     ),
-    rule("command-password", "_pw", rf"\b(?:user|owner|input)_pw[ \t]+{_A}"),
     # -- protocols
     rule(
         "protocol-password",
@@ -83,7 +78,6 @@ LETTERS: tuple[Rule, ...] = (
     rule("protocol-password", "331 ", rf"(?m)^331[^\n]{{0,120}}\n[> \t]*PASS[ \t]+{_V}"),
     rule("protocol-password", "@tcp( @unix(", rf"[\w.-]{{1,60}}:{_V}@(?:tcp|unix)\("),
     rule("protocol-password", "auth ", rf"(?m)^AUTH[ \t]+(?:\w{{1,40}}[ \t]+)?{_V}[ \t]*$"),
-    rule("sql-password", "password(", rf"(?i)\b(?:old_)?password\(\s*'{_L}'\s*\)"),
     rule(
         "sql-password",
         "insert",
@@ -142,12 +136,6 @@ LETTERS: tuple[Rule, ...] = (
     ),
     rule(
         "config-password",
-        "psksecret set ",
-        r"(?m)^[ \t]*set[ \t]+(?:psksecret|passwd|password|secret)[ \t]+(?:ENC[ \t]+)?"
-        rf"{_A}[ \t]*$",
-    ),
-    rule(
-        "config-password",
         "tacacs radius",
         rf"(?i)\b(?:tacacs|radius)(?:-server)?[^\n]{{0,60}}?(?:\n[ \t]+[^\n]{{0,60}})?\bkey[ \t]+(?:\d[ \t]+)?{_A}",
     ),
@@ -157,13 +145,6 @@ LETTERS: tuple[Rule, ...] = (
         r"(?i)\bdefine\(\s*[\"']\w{0,40}(?:PASSWORD|PASSWD|PASS|PWD)[\"']\s*,\s*"
         rf"[\"']{_L}[\"']",
     ),
-    rule(
-        "config-password",
-        'password" passwd" passphrase"',
-        r"(?i)name=\"[\w.:-]{0,60}(?:password|passwd|passphrase)\">\s{0,20}"
-        r"([^<>$\s{][^<>\n]{4,200}?)\s{0,20}</",
-    ),
-    rule("config-password", 'pass="', rf"\b[a-z][A-Za-z]{{2,30}}Pass=\"{_L}\""),
     # -- parameters of calls
     rule(
         "call-password",

@@ -83,24 +83,6 @@ LETTERS: tuple[Rule, ...] = (
         "openssl",
         rf"\bopenssl\b[^\n|;]{{0,200}}?\s(?:-k[ \t]+|-K[ \t]+|pass:){_A}",
     ),
-    rule(
-        "command-password",
-        "-pass -store -key",
-        rf"(?i)(?:^|[^\w-])--?(?:[a-z-]{{0,20}}(?:password|passwd|passphrase)|"
-        rf"storepass|keypass|srcstorepass|deststorepass)(?:=|[ \t]+[\"']){_A}",
-    ),
-    rule(
-        "command-password",
-        "-pass -store -key",
-        rf"(?im)(?:^|[^\w-])--?(?:[a-z-]{{0,20}}(?:password|passwd|passphrase)|storepass|"
-        rf"keypass|srcstorepass|deststorepass)[ \t]+{_V}(?:[ \t]*$|[ \t]+(?:-|/|>|\|))",
-    ),
-    rule(
-        "command-password",
-        "-pass",
-        r"(?i)(?:^|[^\w-])--(?:[a-z-]{0,20}(?:password|passwd|passphrase))(?:=|"
-        r"[ \t]+)([a-z]{2,12}(?:-[a-z]{2,12}){3,7}\d{0,4})(?:[\s\"']|$)",
-    ),
     rule("command-password", "/pass: /p: /password:", rf"(?i)\s/(?:p|pass|password):{_A}"),
     rule(
         "command-password",
@@ -187,17 +169,6 @@ LETTERS: tuple[Rule, ...] = (
         r"(?i)(?:\b(?:sqlplus|expdp|impdp|rman|sqlldr|exp|imp)\b[^\n|;]{0,40}?\s|"
         r"jdbc:oracle:thin:)[\w$#]{1,40}/\"?([^\s\"'$<>|;@/][^\s\"'@]{3,100})",
     ),
-    rule(
-        "command-password",
-        "--from-literal",
-        rf"--from-literal[= ]{_Q}[\w.-]{{0,40}}(?i:pass|pwd|secret|token|key)[\w.-]{{0,20}}={_V}",
-    ),
-    rule(
-        "command-password",
-        "--set",
-        rf"--set(?:-string)?[= ]{_Q}(?:[^\s\"']{{0,200}},)?[\w.\[\]-]{{0,80}}(?i:password|"
-        rf"passwd|secretkey|token|apikey)={_Q}([^\s\"'`$<>|;,{{}}]{{5,200}})",
-    ),
     # -- directives of configuration files
     rule(
         "config-password",
@@ -225,15 +196,6 @@ LETTERS: tuple[Rule, ...] = (
         "password secret",
         r"(?im)^[ \t]*(?:username[ \t]+\S{1,60}[ \t][^\n]{0,40}?|"
         r"enable[ \t]+)(?:password|secret)[ \t]+(?:\d[ \t]+)?([^\s\"'<>]{4,200})[ \t]*$",
-    ),
-    rule("config-password", "insecure-password", rf"\binsecure-password[ \t]+{_A}"),
-    rule(
-        "config-password",
-        "rootpw",
-        rf"(?i)\b(?:ol)?rootpw:?[ \t]+(?:--\w+[ \t]+){{0,2}}{_Q}([^\s\"'<>$-]\S{{4,200}})",
-    ),
-    rule(
-        "config-password", "d-i", rf"\bd-i\s+passwd/\S{{1,40}}password\S{{0,12}}\s+password\s+{_V}"
     ),
     rule("config-password", "psk xauth eap", rf"(?m):[ \t]*(?:PSK|XAUTH|EAP|NTLM)[ \t]+\"{_L}\""),
     rule(
@@ -268,12 +230,6 @@ LETTERS: tuple[Rule, ...] = (
     rule("config-password", "password", rf"(?i)\bpassword(?:[ \t]+|[ \t]*=[ \t]*)N?'{_L}'"),
     rule(
         "config-password",
-        "password",
-        rf"(?i)\b(?:user(?:name)?|login)[ \t]+[\"'][^\"'\n]{{1,80}}[\"'][ \t]+(?:password|"
-        rf"pass|passwd)[ \t]+[\"']{_L}[\"']",
-    ),
-    rule(
-        "config-password",
         "<key>",
         r"(?i)<key>[^<\n]{0,60}(?:passw|passphrase|secret|token|api_?key|pwd|credential|"
         r"private_?key|licen[sc]e_?key|auth_?key|client_?key|server_?key)"
@@ -284,28 +240,6 @@ LETTERS: tuple[Rule, ...] = (
         "password passwd",
         r"(?i)<(?:\w{1,20}:)?\w{0,30}(?:password|passwd|"
         r"passphrase)>\s{0,20}(?:<value>\s{0,20})?([^<>$\s{][^<>\n]{4,200}?)\s{0,20}</",
-    ),
-    rule(
-        "config-password",
-        "value=",
-        r"(?i)(?:name|key)=[\"'][\w.:-]{0,60}(?:password|passwd|"
-        r"passphrase|pwd)[\"']\s+value=[\"']([^\"'$%{\n]{5,200})[\"']",
-    ),
-    rule(
-        "config-password",
-        "machine default",
-        r"(?is)\bmachine\s+\S{1,100}\s+login\s+\S{1,100}\s+password\s+(\S{4,200})",
-    ),
-    rule(
-        "config-password",
-        "define",
-        rf"#[ \t]*define[ \t]+\w{{0,40}}(?:PASS(?:WORD|WD|PHRASE)?|PWD|PSK)[ \t]+L?\"{_L}\"",
-    ),
-    rule(
-        "config-password",
-        "password passphrase",
-        r"(?m)^[ \t]*\w{0,24}[Pp]ass(?:word|"
-        r"phrase)[ \t(]+[\"']([^\"'\n$<{]{5,100})[\"']\)?;?[ \t]*$",
     ),
     rule(
         "config-password",
@@ -389,12 +323,6 @@ LETTERS: tuple[Rule, ...] = (
 #: Values that must mix letters with digits or symbols.
 MIXED: tuple[Rule, ...] = (
     rule(
-        "config-password",
-        '" *',
-        r"(?m)^[\"']?[\w@.\\-]{1,60}[\"']?[ \t]+(?:[\"']?\*[\"']?|"
-        r"[\w.-]{1,40})[ \t]+\"?([^\s\"*#]{5,100})\"?[ \t]+\*[ \t]*$",
-    ),
-    rule(
         "command-password",
         "-u --user -l --login /u",
         r"(?i)\s(?:-u|-l|--user(?:name)?|--login|/u:|/user:|"
@@ -402,24 +330,6 @@ MIXED: tuple[Rule, ...] = (
         rf"-pw|-w|--pass(?:word|wd)?|/p(?:ass(?:word)?)?:)[= ]?[\"']?{_V}",
     ),
     rule("command-password", "-u", rf"\s-u[ =]?{_Q}[\w.@-]{{1,80}}:{_V}"),
-    rule(
-        "config-password",
-        "password passwd bindpw secret psk passphrase",
-        rf"(?im)^[ \t]*[\w-]{{0,24}}(?:password|passwd|bindpw|bind_pw|"
-        rf"secret|psk|passphrase|wpa_passphrase)[ \t]+{_A};?[ \t]*$",
-    ),
-    rule(
-        "config-password",
-        "password pass",
-        rf"(?im)\b(?:user(?:name)?|login)[ \t]+[\"']?[^\s\"']{{1,80}}[\"']?[ \t]+(?:password|"
-        rf"pass|passwd)[ \t]+{_A}",
-    ),
-    rule(
-        "prompt-password",
-        "pass",
-        r"(?im)(?:^|[\s>])(?:enter )?pass(?:word|phrase|"
-        rf"code)(?: (?:for|of) [^\n]{{1,120}}?)?:[ \t]+{_V}[ \t]*$",
-    ),
     rule(
         "config-password",
         "define",

@@ -199,12 +199,6 @@ PLACES: tuple[Rule, ...] = (
         r"auth|password|access_key)=([A-Za-z0-9._~+/%-]{16,400})",
     ),
     rule(
-        "cookie",
-        "cookie",
-        r"(?i)\bcookie:\s[^\n]{0,200}?\b[\w.-]{0,20}(?:session|"
-        r"sid|token|auth)[\w.-]{0,12}=([A-Za-z0-9%._~+/=-]{20,})",
-    ),
-    rule(
         "cli-password",
         "-pass -token -secret -api -auth -account -store -key --",
         r"(?i)(?:^|[^\w-])--?(?:[a-z-]{0,20}(?:password|passwd|"
@@ -213,26 +207,9 @@ PLACES: tuple[Rule, ...] = (
     ),
     rule(
         "cli-password",
-        "mysql mariadb",
-        r"\b(?:mysql|mysqldump|mysqladmin|"
-        r"mariadb)\b[^\n|;]{0,120}?\s-p[\"']?([^\s\"'$-][^\s\"'$]{3,100})",
-    ),
-    rule(
-        "cli-password",
         "sshpass login twine",
         r"\b(?:sshpass|(?:docker|podman|az|twine)\s+(?:login|"
         r"upload))\b[^\n|;]{0,160}?\s-p[ \t]*[\"']?([^\s\"'$<-][^\s\"'<]{5,300})",
-    ),
-    rule(
-        "cli-user",
-        "curl",
-        r"\bcurl\b[^\n|;]{0,300}?\s(?:-[a-zA-Z]{0,8}u|"
-        r"--user)[ =]?[\"']?[^\s:\"'$]{1,80}:([^\s\"'$]{4,300})",
-    ),
-    rule(
-        "cli-password",
-        "redis-cli",
-        r"\bredis-cli\b[^\n|;]{0,120}?\s-a\s+([^\s\"'$-][^\s\"']{4,100})",
     ),
     rule(
         "cli-argument",
@@ -243,41 +220,14 @@ PLACES: tuple[Rule, ...] = (
     ),
     rule(
         "cli-argument",
-        "echo",
-        r"\becho\s+(?:-n\s+)?[\"']?(?:\w+:)?([^\s\"'$|]{6,200})[\"']?\s*\|\s*(?:sudo -S|"
-        r"chpasswd|wrangler secret put|docker login|vault )",
-    ),
-    rule(
-        "cli-argument",
         "set",
         r"(?i)\bset\s+-\w+\s+\w{0,40}(?:token|secret|"
         r"password|key)\w{0,20}\s+[\"']?([^\s\"'$(]{8,200})",
     ),
     rule(
-        "sql-password",
-        "identified password",
-        r"(?i)\b(?:identified\s+by|with\s+(?:encrypted\s+)?password|"
-        r"\bpassword)\s+'([^'\s]{4,100})'",
-    ),
-    rule(
-        "netrc",
-        "machine",
-        r"(?i)\bmachine\s+\S{1,100}\s+login\s+\S{1,100}\s+password\s+(\S{4,200})",
-    ),
-    rule(
         "pgpass",
         ":",
         r"(?m)^[\w.*-]{1,100}:(?:\d{2,5}|\*):[\w*-]{1,100}:[\w*-]{1,100}:([^\s:]{4,100})$",
-    ),
-    rule(
-        "xml-password",
-        "<pass <api <secret <token",
-        r"(?i)<(?:password|passwd|passphrase|apikey|secret|token)>([^<>$\s{]{6,200})</",
-    ),
-    rule(
-        "xml-password",
-        'password"',
-        r"(?i)key=\"[^\"]{0,30}password\"\s+value=\"([^\"$%{\n]{6,100})\"",
     ),
     rule(
         "setter",
@@ -290,13 +240,6 @@ PLACES: tuple[Rule, ...] = (
         r"(?i)(?:getenv|environ\.get)\(\s*[\"'][A-Z0-9_]{0,40}(?:token|secret|"
         r"password|key)[A-Z0-9_]{0,20}[\"']\s*,\s*[\"']([^\"'\s]{12,200})[\"']",
     ),
-    rule(
-        "name-value",
-        "value",
-        r"(?i)name\\?[\"']?\s?[:=]\s?\\?[\"']?[\w.-]{0,60}(?:password|"
-        r"passwd|secret|token|api[_-]?key)\\?[\"']?\s?,?\s{1,40}\\?"
-        r"[\"']?value\\?[\"']?\s?[:=]\s?\\?[\"']?([^\s\"'\\$<{}]{6,300})",
-    ),
     rule("unseal-key", "unseal", r"(?i)\bunseal key \d:\s*([A-Za-z0-9+/=]{40,200})"),
     rule("jwk", '"d":', r"\"d\":\s?\"([A-Za-z0-9_-]{40,})\""),
     rule("docker-auth", '"auth":', r"\"auth\":\s?\"([A-Za-z0-9+/]{12,}={0,2})\""),
@@ -305,12 +248,6 @@ PLACES: tuple[Rule, ...] = (
         "passw passphrase api token secret",
         r"(?i)\b(?:passw(?:or)?d|passphrase|api[ -]key|token|secret)(?:\s+(?:is|"
         r"was|now|to)\b:?|\s)\s{0,3}[\"'`“]?([^\s\"'`“”,;:()<>$]{8,200})",
-    ),
-    rule(
-        "said",
-        "credential creds login",
-        r"(?i)\b(?:credentials?|creds|"
-        r"login)\b[^\n]{0,20}:\s{0,3}[\w.@-]{1,60}\s?/\s?([^\s,;]{6,100})",
     ),
     rule("otp-seed", "otpauth:", r"(?i)otpauth://[^\s\"'<>]{0,300}?[?&]secret=([A-Z2-7]{16,128})"),
     rule(
