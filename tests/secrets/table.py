@@ -21,12 +21,17 @@ HERE = Path(__file__).parent
 SAMPLE = 30_000
 
 
-def missed(name: str, home: Home) -> tuple[list[str], int]:
-    """Names of the cases of which a secret stays, and how many cases there are."""
+def missed(name: str, home: Home, group: str = "") -> tuple[list[str], int]:
+    """Names of the cases of which a secret stays, and how many cases there are.
+
+    Args:
+        group: only cases whose name begins with it.
+    """
     rows = [
         json.loads(line)
         for line in (HERE / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
     ]
+    rows = [row for row in rows if row["name"].startswith(group)]
     left = [
         row["name"]
         for row in rows
@@ -60,7 +65,7 @@ def touched(lines: list[str], home: Home) -> list[str]:
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         home = Home(Path(folder))
-        for name in ("unseen", "heldout", "unseen2", "unseen3", "unseen4"):
+        for name in ("unseen", "heldout", "unseen2", "unseen3", "unseen4", "shapes"):
             left, count = missed(name, home)
             print(
                 f"{name:10} {count - len(left)} of {count} found "

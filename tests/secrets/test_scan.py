@@ -109,16 +109,92 @@ def test_a_set_run_once_is_found_as_often_as_then(tmp_path):
     for some of them since.
     """
     left, _ = table.missed("unseen2", Home(tmp_path))
-    assert len(left) <= 7, left
+    assert len(left) <= 6, left
 
 
-@pytest.mark.parametrize(("name", "allowed"), [("unseen3", 8), ("unseen4", 7)])
+@pytest.mark.parametrize(("name", "allowed"), [("unseen3", 5), ("unseen4", 6)])
 def test_shapes_of_later_sets(tmp_path, name, allowed):
     """Written before rules for them: 79 of 286 and 24 of 138 were missed at their first runs. Rules
     were made for their kinds since.
     """
     left, _ = table.missed(name, Home(tmp_path))
     assert len(left) <= allowed, left
+
+
+@pytest.mark.parametrize(
+    ("group", "allowed"),
+    [
+        ("code", 0),
+        ("command", 3),
+        ("config", 6),
+        ("header", 0),
+        ("prose", 6),
+        ("prose-foreign", 1),
+        ("sql", 0),
+        ("token", 0),
+    ],
+)
+def test_shapes_in_groups(tmp_path, group, allowed):
+    """Pasted lines that were written before the rules were read.
+
+    About a third was missed at the first run. The grammar was extended for their causes since.
+    """
+    left, _ = table.missed("shapes", Home(tmp_path), f"{group}/")
+    assert len(left) <= allowed, left
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        # a name, a connector, a value
+        ("userPassword: mieze", "mieze"),
+        ('db_password <- "rstudio1"', "rstudio1"),
+        ("SMTP_PASS: 'pass word with spaces'", "pass word with spaces"),
+        ("imapsync --password1 alteswort --host2 b", "alteswort"),
+        (
+            'variable "db_password" {\n  type = string\n  default = "terra-incognita"\n}',
+            "incognita",
+        ),
+        ('<Pass encoding="base64">U3RyYW5ka29yYg==</Pass>', "U3RyYW5k"),
+        ('vercel env add KV_TOKEN production <<< "vk_9sd8f7g6h5j4"', "vk_9sd8f7g6h5j4"),
+        ("consul kv put app/db/password Konsulat", "Konsulat"),
+        ("'password' => Hash::make('kunsthandwerk'),", "kunsthandwerk"),
+        ('keyring.set_password("smtp", "bot", "Keyringer")', "Keyringer"),
+        # clauses
+        ("my password used to be oldhorse but now it is newhorse", "newhorse"),
+        ("you'll need the passphrase (kupferkessel) to unlock it", "kupferkessel"),
+        ("I set POSTGRES_PASSWORD to elefantenhaus in compose", "elefantenhaus"),
+        ("Das Passwort lautet Buchweizen.", "Buchweizen"),
+        ("Şifre kelebek olarak ayarlandı", "kelebek"),
+        ("я поменял пароль на одуванчик", "одуванчик"),
+        ("The PIN for the alarm panel is 2580.", "2580"),
+    ],
+)
+def test_a_name_a_connector_a_value(text, secret, tmp_path):
+    assert secret not in redact(text, Home(tmp_path))[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Das Passwort ist Pflicht.",
+        "Hasło jest wymagane",
+        "La password è scaduta.",
+        "password: z.string().min(8)",
+        "    password: ReadableBuffer, *, salt: ReadableBuffer",
+        "Arguments to pass to numexpr",
+        "The pass is scheduled for Friday.",
+        "The password was set to expire",
+        "The password to authenticate with the registry",
+        "bugs identified by upstream",
+        "username, password = split",
+        "Das Passwort ist in der Umgebungsvariable DB_PASSWORD hinterlegt.",
+        "密码：请联系管理员获取",
+        "access_key, secret_key = s3_connection",
+    ],
+)
+def test_words_that_describe_a_password_stay(text, tmp_path):
+    assert redact(text, Home(tmp_path))[0] == text
 
 
 @pytest.mark.parametrize(

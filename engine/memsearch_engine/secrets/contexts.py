@@ -137,7 +137,8 @@ LETTERS: tuple[Rule, ...] = (
     rule(
         "config-password",
         "tacacs radius",
-        rf"(?i)\b(?:tacacs|radius)(?:-server)?[^\n]{{0,60}}?(?:\n[ \t]+[^\n]{{0,60}})?\bkey[ \t]+(?:\d[ \t]+)?{_A}",
+        rf"(?i)\b(?:tacacs|radius)(?:-server)?[^\n]{{0,60}}?(?:\n[ \t]+[^\n]{{0,60}})?"
+        rf"\bkey[ \t]+(?:\d[ \t]+)?{_A}",
     ),
     rule(
         "config-password",

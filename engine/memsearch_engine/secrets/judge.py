@@ -264,7 +264,8 @@ _ORDINARY = frozenset(
     "entering cleared printed shown written "
     "typed saved written expose valore valeur valor wert wartość värde "
     "değer waarde sempre toujours siempre immer altijd zawsze alltid "
-    "expire expires pflicht krypterat opcional encore pazienza verlopen väärä oikea tyhjä vaadittu unverändert inchangé "
+    "expire expires pflicht krypterat opcional encore pazienza verlopen väärä oikea tyhjä "
+    "vaadittu unverändert inchangé "
     "inchangée "
     "obligatoriskt obligatorisk pakollinen povinne vereist wymagana wymagany salah benar kosong "
     "wajib ugyldig ugyldigt felaktig forkert vanhentunut virheellinen unchanged".split()
@@ -272,9 +273,9 @@ _ORDINARY = frozenset(
 #: Words of sentences, which a phrase that somebody chose does not have.
 _SENTENCE = frozenset(
     "is are be must not no please enter see your you required optional too short long least "
-    "should does muss nicht darf doit pas debe stored the and or of to for from in on at by with we "
-    "they it this that will can may has have had do did if when as than an der die das ist oder mit "
-    "von le la les est un une des el los es en para por que".split()
+    "should does muss nicht darf doit pas debe stored the and or of to for from in on at by "
+    "with we they it this that will can may has have had do did if when as than an der die das "
+    "ist oder mit von le la les est un une des el los es en para por que".split()
 )
 _NAMES_ITSELF = re.compile(
     r"(?i)passw|passphr|passcode|de passe|^pass$|^mypass|^yourpass|pwd|secret|token|"
@@ -298,8 +299,9 @@ _STATES = frozenset(
     "date time once both only also each every other some more less same next last first main "
     "foo bar baz qux lorem ipsum then else with from into over when what that they there these "
     "auth basic digest bearer login cookie header param params props state store input inputs "
-    "field value values model token tokens secret secrets never always ask asks yes no prompt blank "
-    "wheel root dashboard empty plain clear local remote admin guest anyone peer md5 trust reject cert ldap".split()
+    "field value values model token tokens secret secrets never always ask asks yes no prompt "
+    "blank wheel root dashboard empty plain clear local remote admin guest anyone peer "
+    "md5 trust reject cert ldap".split()
 )
 _NUMBERED = re.compile(r"^[a-z]{2,12}[-_][a-z0-9-]*\d{3,}[a-z0-9]*$")
 _HEX = re.compile(r"[0-9a-f]{12,64}")
@@ -377,7 +379,7 @@ def is_certain(value: str, *, camel: bool = False) -> bool:
 
 
 def is_coded(value: str) -> bool:
-    """Whether the quoted value of a name such as "token" looks made: digits and letters, no words."""
+    """Whether the quoted value of a name such as "token" mixes digits and letters, not words."""
     return (
         8 <= len(value) <= 400
         and mixed(value)

@@ -66,7 +66,8 @@ _VALUE = linear.anchored(
 )
 _WORDS = linear.anchored(r"phrase[:=] ((?:[a-z]{3,12}[ -]){2,7}[a-z]{3,12})[ \t]*(?:\n|$)")
 _QUOTED = linear.anchored(
-    r"[\"'\]]{0,2}[ \t]{0,3}(?P<sep>=>|<-|=|:|,|(?<= )to(?= ))[ \t]{0,12}(?P<call>(?:Some|String(?:::from)?|Secret(?:Str|String)?|Hash::make|"
+    r"[\"'\]]{0,2}[ \t]{0,3}(?P<sep>=>|<-|=|:|,|(?<= )to(?= ))[ \t]{0,12}"
+    r"(?P<call>(?:Some|String(?:::from)?|Secret(?:Str|String)?|Hash::make|"
     r"b?crypt|\w{0,20}hash\w{0,12}|\w{0,20}encrypt\w{0,12})\()?[Nbr]?"
     r"(?P<q>[\"'])(?P<v>(?:(?!(?P=q))[^\n]){4,200})(?P=q)"
 )
@@ -96,7 +97,8 @@ _TAG = linear.anchored(
 )
 _TAGGED = linear.anchored(r"(?:<(?:\w{1,20}:)?|<key>|\b(?:name|key)=[\"'])[\w .:-]{0,40}$")
 _NESTED = linear.anchored(
-    r"(?i)\\?[\"']?[ \t]{0,4}[,;{]?\s{1,60}\{?\s{0,40}(?:\\?[\"']?(?:type|sensitive|description|label|"
+    r"(?i)\\?[\"']?[ \t]{0,4}[,;{]?\s{1,60}\{?\s{0,40}"
+    r"(?:\\?[\"']?(?:type|sensitive|description|label|"
     r"ephemeral|nullable|sync|scope)\\?[\"']?\s{0,8}[:=][^\n]{0,100}\n\s{0,20}){0,3}"
     r"\\?[\"']?(?:value|default|defaultvalue|val)\\?[\"']?\s{0,8}[:=]\s{0,4}"
     r"(?:\\?\"(?P<a>[^\"\n$<\\]{4,300})\\?\"|'(?P<b>[^'\n$<]{4,300})'|"
@@ -108,7 +110,8 @@ _LATER = linear.anchored(
     r"(?:\"(?P<a>[^\"\n$<]{4,300})\"|'(?P<b>[^'\n$<]{4,300})'|(?P<c>[^\s\"'`$<>|;(]{4,300}))",
 )
 _DIRECTIVE = linear.anchored(
-    r"[ \t]+(?:[07][ \t]+|ENC[ \t]+|(?:[\w.@-]{1,40}|\"\w{1,40}\")[ \t]+(?=[\"']))?(?:\"(?P<a>[^\"\n$<]{4,200})\"|'(?P<b>[^'\n$<]{4,200})'|"
+    r"[ \t]+(?:[07][ \t]+|ENC[ \t]+|(?:[\w.@-]{1,40}|\"\w{1,40}\")[ \t]+(?=[\"']))?"
+    r"(?:\"(?P<a>[^\"\n$<]{4,200})\"|'(?P<b>[^'\n$<]{4,200})'|"
     r"(?P<c>[^\s\"'`$<>(){}=:-][^\s\"'`<>]{3,200}?))[;)]?[ \t]*(?:#[^\n]*)?(?:\r?\n|$)"
 )
 _DIRECTIVE_LEAD = linear.anchored(r"(?i)[ \t]{0,20}(?:set[ \t]+)?[\w.:-]{0,40}")

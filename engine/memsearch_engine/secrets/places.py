@@ -288,7 +288,8 @@ LETTERS: tuple[Rule, ...] = (
     rule(
         "call-password",
         "connect pdo open dbi newinstance mysqli",
-        r"(?i)(?:\b\w{0,20}connect(?:ion)?|new \\?pdo|\b(?:sql|conn)\.open|dbi->connect|newinstance|\bmysqli)"
+        r"(?i)(?:\b\w{0,20}connect(?:ion)?|new \\?pdo|\b(?:sql|conn)\.open|dbi->connect|"
+        r"newinstance|\bmysqli)"
         r"\s{0,3}[( ]\s{0,20}(?:[^\s,()\"']{1,80}|[\"'][^\"'\n]{1,200}[\"'])\s{0,4},\s{0,20}"
         rf"[\"'][^\"'\n]{{0,80}}[\"']\s{{0,4}},\s{{0,20}}[\"']{_L}[\"']",
     ),
@@ -302,7 +303,8 @@ LETTERS: tuple[Rule, ...] = (
     rule(
         "user-password",
         "admin: root: postgres:",
-        rf"(?i)\b(?:with|as|using|login|creds|is|use)[ \t](?:admin|administrator|root|postgres):{_V}",
+        rf"(?i)\b(?:with|as|using|login|creds|is|use)[ \t]"
+        rf"(?:admin|administrator|root|postgres):{_V}",
     ),
     # -- default values of variables that are not set
     rule(

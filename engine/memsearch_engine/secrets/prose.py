@@ -93,13 +93,15 @@ _SAID = (
 _END = r"(?:$|[\n,;)!。、，]|\.(?:\s|$)|です|だ|であ|입니다|이다|예요|야|이야| 입니다)"
 #: Words that go on with the sentence after a value.
 _ON = (
-    r"[ ](?:by the way|ok|okay|right|thx|anyway|though|btw|for|on|in|at|and|but|or|so|please|thanks|if|with|everywhere|"
+    r"[ ](?:by the way|ok|okay|right|thx|anyway|though|btw|for|on|in|at|and|but|or|so|"
+    r"please|thanks|if|with|everywhere|"
     r"yesterday|today|user(?:name)?|für|auf|und|aber|bitte|am|im|pour|sur|et|mais|para|en|y|pero|"
     r"per|sul|e|ma|voor|op|maar|na|dla|do|i|ale|för|på|och|men|til|og|pro|için|для|на|и|но)\b"
 )
 _CLAUSE = anchored(rf"(?i){_OF}{_IS}{_NOW}{_SAID}(?:(?P<end>{_END})|(?P<on>{_ON})|(?P<other>))")
 _AGAIN = anchored(
-    rf"(?i)[ ,;]{{1,3}}(?:(?:but|and|aber|und|mais|pero|ma)[ ])?(?:now[ ])?(?:it['’]s|it is|is|es ist|"
+    rf"(?i)[ ,;]{{1,3}}(?:(?:but|and|aber|und|mais|pero|ma)[ ])?(?:now[ ])?"
+    rf"(?:it['’]s|it is|is|es ist|"
     rf"c['’]est|es|ahora es|è|jetzt(?: ist es)?)[ ]{_NOW}{_SAID}{_END}"
 )
 _VERB_LAST = anchored(rf"[ ]{_SAID}[ ](?:olarak|yap[tı]|oldu|olsun|belirle|ayarla)")
