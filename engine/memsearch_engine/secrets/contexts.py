@@ -136,6 +136,17 @@ LETTERS: tuple[Rule, ...] = (
     ),
     rule(
         "config-password",
+        "isakmp key-string message-digest-key neighbor chap addauth",
+        r"(?i)\b(?:isakmp key|key-string|message-digest-key \d+ md5|neighbor \S{1,60} password|"
+        rf"chap (?:secret|password)|addauth digest \w{{1,30}}:)[ \t]?(?:[07][ \t]+)?{_A}",
+    ),
+    rule(
+        "config-password",
+        "wireless. wifi. wlan.",
+        rf"(?i)\b(?:wireless|wi-?fi|wlan)\.[\w.-]{{0,40}}(?:key|psk)[ \t]?=[ \t]?{_A}",
+    ),
+    rule(
+        "config-password",
         "tacacs radius",
         rf"(?i)\b(?:tacacs|radius)(?:-server)?[^\n]{{0,60}}?(?:\n[ \t]+[^\n]{{0,60}})?"
         rf"\bkey[ \t]+(?:\d[ \t]+)?{_A}",

@@ -25,7 +25,7 @@ _WORD_LENGTH = (
     3.2  # letters per run: random base64 has about 1.6, identifiers and prose have more than 4
 )
 _STRONG = re.compile(
-    r"(?i)pass|pwd|psk|密|口令|pw$|senha|contrase|mot|kenn|пароль|비밀|parola|パス"
+    r"(?i)pass|pwd|psk|pre-?shared|密|口令|pw$|senha|contrase|mot|kenn|пароль|비밀|parola|パス"
 )
 _STRONG_MORE = re.compile(
     r"(?i)wachtwoord|has[łl]o|l[öo]senord|adgangskode|"

@@ -35,7 +35,7 @@ NAMES = linear.compile(
     r"contrase(?:ñ|n)a|mot[ _]de[ _]passe|parola d'ordine|пароль|"
     r"secret[_ -]?id|secret[_ -]?key(?:[_-]?base)?|secret(?:access)?key|secret|"
     r"api[_ -]?key|app[_-]?key|access[_ -]?key(?:[_-]?secret)?|"
-    r"(?:account|license|master|admin|auth|encryption|deploy|private)[._-]?key|"
+    r"(?:account|license|master|local|admin|auth|encryption|deploy|private)[._-]?key|"
     r"pre?-?shared[_-]?key|token|client-key-data|session[_-]?id|"
     r"credentials?|creds|密码|密碼|口令|密钥|密鑰|令牌|パスワード|비밀번호|"
     r"(?:licence|fernet|hmac|sign(?:ing)?|session|cookie|jwt|aes|"
@@ -114,6 +114,7 @@ _DIRECTIVE = linear.anchored(
     r"(?:\"(?P<a>[^\"\n$<]{4,200})\"|'(?P<b>[^'\n$<]{4,200})'|"
     r"(?P<c>[^\s\"'`$<>(){}=:-][^\s\"'`<>]{3,200}?))[;)]?[ \t]*(?:#[^\n]*)?(?:\r?\n|$)"
 )
+_FLAG = linear.anchored(r"[ \t]--?[a-z]")
 _DIRECTIVE_LEAD = linear.anchored(r"(?i)[ \t]{0,20}(?:set[ \t]+)?[\w.:-]{0,40}")
 _JOINTS = ("_", ".", ":", "/", "-")
 
@@ -243,6 +244,8 @@ def _elsewhere(text: str, key: str, start: int, stop: int) -> Iterator[Span]:
         (_NESTED, "nested-secret"),
         (_LATER, "nested-secret"),
     ):
+        if pattern is _LATER and key.endswith("_passwd"):  # the name of a command
+            continue
         if pattern is _TAG and not _TAGGED.search(text, max(0, start - 80), start):
             continue
         if match := pattern.match(text, stop):
@@ -260,6 +263,7 @@ def _elsewhere(text: str, key: str, start: int, stop: int) -> Iterator[Span]:
             value = match[group := match.lastgroup or "c"]
             alone = group != "c" or "=" in text[stop : match.start(group)]
             alone = alone or bool(_AFTER_WORD.match(text, match.end()))
+            alone = alone or (is_chosen(value) and bool(_FLAG.search(text, first, start - 2)))
             if is_certain(value) if alone else is_mixed(value):
                 yield *match.span(group), "command-password"
     elif match := _DIRECTIVE.match(text, stop):
@@ -269,7 +273,7 @@ def _elsewhere(text: str, key: str, start: int, stop: int) -> Iterator[Span]:
         compound = text[start - 1 : start] in _JOINTS or (first_word and glued)
         if compound and not first_word and group == "c":
             compound = is_chosen(value) and not key.isupper() and value[-1] != "."
-        if ((compound or (first_word and group != "c")) and is_certain(value)) or (
-            first_word and is_mixed(value)
-        ):
+        if (
+            (compound or (group != "c" and (first_word or " " not in value))) and is_certain(value)
+        ) or (first_word and is_mixed(value)):
             yield *match.span(group), "config-password"

@@ -26,7 +26,7 @@ _PIPED = (
     r"(?:sudo\s+-\w*S|(?:sudo\s+(?:-\w+\s+)?)?(?:chpasswd|passwd\b|"
     r"smbpasswd|cryptsetup|gpg2?\b|openssl\b|kinit\b|docker\s+login|"
     r"podman\s+login|helm\s+registry\s+login|gh\s+(?:auth|secret)|pass\s+insert|"
-    r"wrangler\s+secret|(?:gcloud|kubectl|aws|az|glab|fly|flyctl|vercel|heroku|doppler|op|bw)\b"
+    r"wrangler\s+secret|keepassxc-cli\b|(?:gcloud|kubectl|aws|az|glab|fly|flyctl|vercel|heroku|doppler|op|bw)\b"
     r"[^\n|;]{0,80}(?:secret|passw|token)|vault\b|htpasswd\b|age\b|su\b|npx\s+wrangler))"
 )
 
@@ -131,8 +131,8 @@ LETTERS: tuple[Rule, ...] = (
     rule("command-password", "nmcli", rf"\bnmcli\b[^\n|;]{{0,120}}?\bpassword\s+{_A}"),
     rule(
         "command-password",
-        "htpasswd",
-        rf"\bhtpasswd\s+(?:-\w+\s+){{0,4}}-\w*b\w*\s+"
+        "passwd",
+        rf"\b(?:ht|mosquitto_)passwd\s+(?:-\w+\s+){{0,4}}-\w*b\w*\s+"
         rf"(?:-\w+\s+){{0,4}}\S{{1,80}}\s+\S{{1,80}}\s+{_A}",
     ),
     rule(

@@ -71,7 +71,9 @@ _FULL = _LATIN.partition("|pwd|")[0]
 _A = "A-Za-zÀ-ÖØ-öø-ɏͰ-ϿЀ-ӿḀ-ỿ"
 _QUOTE = "[\"'`“”„«»‘’]"
 _PLAIN = rf"{_QUOTE}?([A-Za-zÀ-ÖØ-öø-ž][a-zß-öø-ž]{{3,39}}\d{{0,4}}){_QUOTE}?"
-_SAID_NAME = compile(rf"(?i)(?:^|[^{_A}0-9.$-]|[a-z]-)(?:(?:{_FULL}|pwd|pw|pass)(?:nya)?|{_OTHER})")
+_SAID_NAME = compile(
+    rf"(?i)(?:^|[^{_A}0-9.$-]|[a-z][.-])(?:(?:{_FULL}|pwd|pw|pass)(?:nya)?|{_OTHER})"
+)
 #: Between a name and its value: a complement, a word for "is", and words before the value.
 _OF = r"(?:[ ](?:[^\s:：=,.;\"'`“„«(]{1,20}|'[^'\n]{1,80}')){0,6}?"
 _IS = (
@@ -93,10 +95,10 @@ _SAID = (
 _END = r"(?:$|[\n,;)!。、，]|\.(?:\s|$)|です|だ|であ|입니다|이다|예요|야|이야| 입니다)"
 #: Words that go on with the sentence after a value.
 _ON = (
-    r"[ ](?:by the way|ok|okay|right|thx|anyway|though|btw|for|on|in|at|and|but|or|so|"
+    r"[ ](?:\(|(?:by the way|ok|okay|right|thx|anyway|though|btw|for|on|in|at|and|but|or|so|"
     r"please|thanks|if|with|everywhere|"
     r"yesterday|today|user(?:name)?|für|auf|und|aber|bitte|am|im|pour|sur|et|mais|para|en|y|pero|"
-    r"per|sul|e|ma|voor|op|maar|na|dla|do|i|ale|för|på|och|men|til|og|pro|için|для|на|и|но)\b"
+    r"per|sul|e|ma|voor|op|maar|na|dla|do|i|ale|för|på|och|men|til|og|pro|için|для|на|и|но)\b)"
 )
 _CLAUSE = anchored(rf"(?i){_OF}{_IS}{_NOW}{_SAID}(?:(?P<end>{_END})|(?P<on>{_ON})|(?P<other>))")
 _AGAIN = anchored(
@@ -109,7 +111,7 @@ _AS = r"(?:as|als|como|come|comme|jako|som)(?: (?:the|your|its|das|de|het|la|el|
 #: Passwords of letters only, in grammar in which the value is before the name or far from it.
 _LETTERS = (
     compile(
-        r"(?i)\b(?:and|und|et|y|e|en|i|och|with|use|usa|utilise|nimm|gebruik|"
+        r"(?i)\b(?:and|und|et|y|e|en|i|och|with|use|typed|entered|used|set|usa|utilise|nimm|gebruik|"
         rf"użyj|använd|take|enter|try) {_PLAIN} {_AS} (?:\w{{1,20}} )?(?:{_FULL})(?:$|[^a-z])"
     ),
     compile(
@@ -216,7 +218,8 @@ _DESCRIBE = tuple(
 )
 _CALLED_ENGLISH = re.compile(r"(?i)passw|passp|passc|^pw|^pass")
 _ROMANCE_IS = ("è", "é", "est", "es", "era", "sera")
-_LOGS_IN = re.compile(r"(?i)\b(?:user|login|log in|account|wi-?fi|ssh|server|admin)")
+_OWNER = re.compile(r"(?i)\b(?:user|login|account|wi-?fi|server|root|admin|db|database)(?:'s)?$")
+_LOGS_IN = re.compile(r"(?i)\b(?:user|login|log in|account|wi-?fi|ssh|server|root|admin)")
 _NUMBERED = re.compile(
     r"(?i)(?:python|version|postgres|postgresql|windows|server|level|sprint|chapter|section|example|"
     r"account|users?|hosts?|option|client|worker|database|release|ubuntu|debian|argon|number|column|"
@@ -313,27 +316,21 @@ def _is_said(name: str, match: re.Match[str], changed: bool) -> bool:
     groups = match.groupdict()
     verb = (groups.get("is") or "").strip().lower()
     bare = name.lstrip(" \t\n([\"'*`").lower()
-    if (
-        verb in _TIED
-        and not bare.startswith(_TIED[verb])
-        and not (
-            verb == "to" and changed and " to " not in match[0][: match.start("is") - match.start()]
-        )
-    ):
+    between = match[0][: match.start("is") - match.start()] if verb else ""
+    lead = match.string[max(0, match.start() - len(name) - 80) : match.start() - len(name)]
+    belongs = not between or between.startswith((" for ", " of ", " to ", " on ", " in "))
+    if verb in _TIED and not bare.startswith(_TIED[verb]) and not (verb == "to" and changed):
+        return False
+    strict = (verb == "to" and changed) or bare == "pass" or verb == "="
+    if strict and (not belongs or " to " in between):
         return False
     if "is" in groups and not verb and (groups["v"] or not is_chosen(groups["q"])):  # in brackets
         return False
-    between = match[0][: match.start("is") - match.start()] if verb else ""
     if bare == "pass" and (
-        verb not in _PLAINLY
-        or (between and not between.startswith(" for "))
-        or (
-            verb in ("is", "was")
-            and not _LOGS_IN.search(match.string, max(0, match.start() - 80), match.start())
-        )
+        verb not in _PLAINLY or (verb in ("is", "was") and not _LOGS_IN.search(lead))
     ):
         return False
-    if verb == "=" and not between.startswith((" for ", " of ", " to ")):
+    if verb == "=" and not between and not _OWNER.search(lead):
         return False
     if value := groups["q"]:
         return is_certain(value, camel=True) and not _describes(bare, value, verb)
