@@ -126,9 +126,9 @@ def test_shapes_of_later_sets(tmp_path, name, allowed):
     [
         ("code", 0),
         ("command", 3),
-        ("config", 6),
+        ("config", 8),
         ("header", 0),
-        ("prose", 6),
+        ("prose", 7),
         ("prose-foreign", 1),
         ("sql", 0),
         ("token", 0),
