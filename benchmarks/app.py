@@ -19,7 +19,7 @@ terminals do:
 1. start: from the process's start until a known text of the first frame was written (for
   `memsearch tui`: the title of
    the newest entry); then until nothing was painted for 0.3 s. Run in turn. The empty app is one
-   Static.
+   Static. The CPU time until the first frame is steadier while others use the machine.
 2. typing: from a letter of a query to the end of the frame with the hits by words, then to that
   with the hybrid hits;
    every letter rests until both are there. Beside it, the same letters in an app that has nothing
@@ -219,10 +219,11 @@ class Terminal:
 
 @dataclass
 class Start:
-    """Times in ms: a known text was there; nothing more was painted."""
+    """Times in ms: a known text was there; nothing more was painted; CPU until the first."""
 
     first: float
     painted: float
+    cpu: float
 
 
 class Desk:
@@ -256,7 +257,8 @@ class Desk:
 
     def wait(self, name: str, app: Terminal) -> Start:
         """Until the app has painted everything."""
-        return Start(app.see(self.apps[name][1], whole=False), app.settle())
+        first, cpu = app.see(self.apps[name][1], whole=False), app.cpu * 1000
+        return Start(first, app.settle(), cpu)
 
 
 # -- 1. start
@@ -278,13 +280,16 @@ def start(report: Report, desk: Desk, times: int) -> None:
         for name, runs in found.items()
         if name not in (OURS, down)
     }
+    floor = median(run.cpu for run in found[FLOOR])
     rows = []
     for name, runs in found.items():
-        first = median(run.first for run in runs)
+        first, cpu = median(run.first for run in runs), median(run.cpu for run in runs)
         cells = [
             p95(run.first for run in runs),
             min(run.first for run in runs),
             median(run.painted for run in runs),
+            cpu,
+            f"{cpu / floor:.2f}",
         ]
         rows.append(
             [name, len(runs), first, *cells, *(f"{first / value:.2f}" for value in base.values())]
@@ -298,6 +303,8 @@ def start(report: Report, desk: Desk, times: int) -> None:
             "p95",
             "min",
             "all painted ms",
+            "CPU ms to the first",
+            "CPU x empty",
             *(f"x {name}" for name in base),
         ],
         rows,
