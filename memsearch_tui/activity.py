@@ -17,6 +17,7 @@ from memsearch_tui.widgets.pieces import Row
 
 _DAYS = 7  # days of costs and of bars
 _BARS = " ▁▂▃▄▅▆▇█"
+_BAR = 12  # cells of the longest bar of a day
 _GOOD = 95  # percent captured that counts as complete
 
 
@@ -102,19 +103,28 @@ def _bars(counts: dict[str, int], today: str) -> str:
 
 def _days(shares: Iterable[Any]) -> list[Row]:
     """Return a row for each agent and day: captured turns out of turns in the transcripts."""
+    listed = list(shares)
     rows: list[Row] = []
-    for share in shares:
+    longest = max([share.seen for share in listed], default=1)
+    before = ""
+    for share in listed:
         done, seen = share.covered, share.seen
-        bar = "█" * min(30, done) + "░" * min(30, seen - done)
+        bar = "█" * _scaled(done, longest) + "░" * _scaled(seen - done, longest)
+        day, before = (share.day if share.day != before else ""), share.day
         rows.append(
             [
-                (f"{share.day}  ", "text"),
+                (f"{day:10s}  ", "text"),
                 (f"{share.agent:12s}", "agent"),
                 (f"{done:4d} of {seen:<4d} ", "text"),
                 (bar, "heat2" if done == seen else "heat3"),
             ]
         )
     return rows
+
+
+def _scaled(count: int, longest: int) -> int:
+    """Return the cells of a bar; the longest bar has ``_BAR`` cells, and no bar is invisible."""
+    return -(-count * _BAR // longest) if longest > _BAR else count
 
 
 # -- not captured, waiting, failed
@@ -171,13 +181,11 @@ def _cost(state: dict[str, Any], today: str) -> list[Line]:
     tokens = sum(spent.input_tokens + spent.output_tokens for spent in recent)
     usd = sum(spent.usd for spent in recent)
     row: Row = [_label(f"Cost, {_DAYS} days"), (f"{tokens:,} tokens", "text")]
-    row += (
-        [(f" ≈ ${usd:.2f}", "text")] if usd else [(" · no price is known", "dim")] if tokens else []
-    )
+    row += [(f" ≈ ${usd:.2f}", "text")] if usd else [(" · price unknown", "dim")] if tokens else []
     if state["provider"] != "extractive":
         row.append((f" · today {state['today_tokens']:,} of {state['daily_tokens']:,}", "dim"))
     elif tokens:
-        row.append((" · summaries ask no model now", "dim"))
+        row.append((" · no model is in use", "dim"))
     found = [Line("cost", row, [row, [], *map(_spent, every)])]
     models = Counter[str]()
     for spent in recent:
@@ -214,15 +222,16 @@ def _injected(state: dict[str, Any]) -> list[Line]:
     row: Row = [
         _label("Injected"),
         (f"{len(log)} times" if log else "nothing yet", "text"),
-        ("  into sessions, unasked", "dim"),
+        ("  into sessions", "dim"),
     ]
     found = [
         Line("injected", row, [row, [], *(line for entry in log for line in _injection(entry))])
     ]
     for number, entry in enumerate(log[:12]):
         head, *rest = _injection(entry)
+        short = [*head[:-1], (f"{entry.tokens} tokens {entry.moment}", "dim")]
         text: list[Row] = [[(line, "text")] for line in entry.text.splitlines()]
-        found.append(Line(f"injection {number}", [("  ", "dim"), *head], [head, *rest, [], *text]))
+        found.append(Line(f"injection {number}", [("  ", "dim"), *short], [head, *rest, [], *text]))
     return found
 
 

@@ -85,17 +85,25 @@ class MemsearchApp(App[int]):
     TITLE = "memsearch"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-medium"), (150, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-short"), (16, "-tall")]
-    COMMAND_PALETTE_BINDING = "ctrl+k"
     COMMANDS = {_actions}
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q", "quit", "Quit", id="quit"),
         Binding("ctrl+q", "quit", "Quit", show=False),
         Binding("question_mark,f1", "help", "Help", id="help"),
+        Binding(
+            "ctrl+k",
+            "command_palette",
+            "Commands",
+            tooltip="All commands, found by their words",
+            id="palette",
+            show=False,
+            priority=True,
+        ),
         Binding("f2", "projects", "Projects", id="projects", show=False),
         Binding("f3", "health", "Health", id="health", show=False),
         Binding("f4", "activity", "Activity", id="activity", show=False),
         Binding("f5", "review", "Review", id="review", show=False),
-        Binding("f6", "native", "Agents' own memories", id="native", show=False),
+        Binding("f6", "native", "Agent files", id="native", show=False),
         Binding("ctrl+z", "suspend_process", "Put to the background", id="suspend", show=False),
         Binding("ctrl+l", "redraw", "Draw anew", id="redraw", show=False),
     ]

@@ -33,7 +33,7 @@ def lines(state: dict[str, Any], making: str = "") -> list[Line]:
     found = [*_problems(state["problems"]), Line("", []), _index(state), _words(state)]
     if store := state.get("store"):
         found.append(Line("store", [_label("store"), (store, "text")], [[(store, "text")]]))
-    found += [_service(state["service"]), _capture(state["service"])]
+    found += [_service(state["service"]), _capture(state["service"], state.get("connected"))]
     if second := _second(state, making):
         found.append(second)
     if now := state["progress"]:
@@ -44,17 +44,18 @@ def lines(state: dict[str, Any], making: str = "") -> list[Line]:
 
 
 def _label(name: str) -> tuple[str, str]:
-    return f"{name:9s}", "dim"
+    return f"{name:10s}", "dim"
 
 
 def _problems(problems: list[dict[str, str]]) -> list[Line]:
     if not problems:
         row: Row = [("no problems", "good")]
-        return [Line("fine", row, [row])]
+        detail: list[Row] = [row, [], [("Each row below opens its details here.", "dim")]]
+        return [Line("fine", row, detail)]
     found = []
     for problem in problems:
         fix = problem["fix"]
-        row = [("problem  ", "bad"), (problem["what"], "text")]
+        row = [("problem   ", "bad"), (problem["what"], "text")]
         detail: list[Row] = [[(problem["what"], "bad")], []]
         detail.append([("mended by ", "dim"), (fix, "accent")] if fix else [])
         found.append(Line(f"problem {problem['what']}", row, detail))
@@ -116,11 +117,21 @@ def _service(service: dict[str, Any]) -> Line:
     return Line("service", row, [*detail, [], [(ways, "dim")]])
 
 
-def _capture(service: dict[str, Any]) -> Line:
-    """Return the row of capture: whether turns of every connected agent arrive."""
+def _capture(service: dict[str, Any], connected: list[str] | None) -> Line:
+    """Return the row of capture: whether turns of every connected agent arrive.
+
+    Args:
+        connected: agents with working hooks; None if they are not known.
+    """
     alarms = service.get("alarms", [])
-    state = (f"{many(len(alarms), 'alarm')}", "bad") if alarms else ("no alarms", "good")
-    row: Row = [_label("capture"), state, ("  -> f4" if alarms else "  f4 shows it", "accent")]
+    state: tuple[str, str]
+    if alarms:
+        state, way = (many(len(alarms), "alarm"), "bad"), "-> f4"
+    elif connected == []:
+        state, way = ("no agent is connected", "warn"), "-> c on the list of notes"
+    else:
+        state, way = (f"no alarms  {', '.join(connected or [])}".rstrip(), "good"), "-> f4"
+    row: Row = [_label("capture"), state, (f"  {way}", "accent")]
     ways: Row = [("f4 shows what is captured; `memsearch agents status` checks the hooks.", "dim")]
     return Line("capture", row, [row, [], *([(alarm, "bad")] for alarm in alarms), ways])
 
@@ -138,14 +149,18 @@ def _second(state: dict[str, Any], making: str) -> Line | None:
     second = state["second"]
     if second["asked"]:
         total = sum(row["distinct"] for row in state["projects"])
-        text = f"{second['name']}, {second['vectors']} of {many(total, 'text')}"
-        row: Row = [_label("beside"), (text, "text")]
-        return Line("second", row, [row])
+        text = f"{second['name']}  {second['vectors']:,} of {total:,} texts"
+        row: Row = [_label("2nd model"), (text, "text")]
+        why: Row = [("A second model finds what the first one misses.", "text")]
+        return Line("second", row, [row, [], why])
     if not second["advice"]:
         return None
     is_command = second["fix"].startswith("memsearch")
-    way = making or ("-> m brings it" if is_command else f"-> {second['fix']}")
-    row = [_label("beside"), (second["advice"], "text"), (f"  {way}", "accent")]
+    way = making or ("-> m downloads it" if is_command else f"-> {second['fix']}")
+    # the advice is a sentence, which the row would cut: opening the row shows it
+    row = [_label("2nd model"), (making or "advised", "warn")]
+    if not making:
+        row.append((f"  {way}" if is_command else "  enter shows how", "accent"))
     return Line("second", row, [[(second["advice"], "text")], [], [(way, "accent")]])
 
 
@@ -179,7 +194,8 @@ def _sync(sync: dict[str, Any]) -> list[Line]:
             ("  -> memsearch sync add REMOTE", "accent"),
         ]
         why: Row = [("One memory on several machines, through a git remote of yours.", "text")]
-        return [Line("", []), Line("sync", row, [row, [], why])]
+        way: Row = [("-> memsearch sync add REMOTE", "accent")]
+        return [Line("", []), Line("sync", row, [why, [], way])]
     last = sync["last"] or {}
     at = datetime.fromtimestamp(sync["worked"]).strftime("%Y-%m-%d %H:%M") if sync["worked"] else ""
     words = (("received", "received"), ("sent", "sent"), ("gone", "deleted"))

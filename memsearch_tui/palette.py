@@ -64,7 +64,17 @@ _WORDS = {
 # score of a match in the other words: above titles that only contain the letters
 _BY_WORDS = 2.0
 #: actions that are not listed: cursor moves, and leaving a screen
-_LEFT_OUT = ("move", "page", "jump", "app.focus", "scroll", "edge", "do('preview'", "select")
+_LEFT_OUT = (
+    "move",
+    "page",
+    "jump",
+    "app.focus",
+    "scroll",
+    "edge",
+    "do('preview'",
+    "select",
+    "command_",
+)
 
 
 class ActionProvider(Provider):

@@ -22,18 +22,28 @@ from memsearch_tui.library.export import as_markdown
 from memsearch_tui.library.hits import hit_rows
 
 _HELP = """\
-days              list days                 day 2      its entries (or: day 2026-02-09)
-/words            search; filters as words  more       the next page of a list
-3                 read entry 3              talk 3     its conversation
-add words         write a note              edit 3     change it in $EDITOR
-pin 3             pin it, or unpin it       copy 3     its markdown to the clipboard
-delete 3          delete it                 undo       take back the last change
-mark 3 NAME VALUE expires, confidence …     unmark 3 NAME
-resume 3          the command that goes on with its session
-review            what wants a decision     accept 1   carry it out; reject 1: don't
-projects          list projects             project 2  open it
-health            the state of the index    activity   captured, cost, failures
-help              this                      quit       leave
+/words             search; filters as words
+days               list the days
+day 2              the notes of day 2 (or: day 2026-02-09)
+more               the next page of a list
+3                  read note 3
+conversation 3     its conversation
+resume 3           the command that resumes its session
+add words          write a note
+edit 3             change it in $EDITOR
+delete 3           delete it
+undo               undo the last change
+pin 3              pin it, or unpin it
+mark 3 NAME VALUE  set a mark: expires, confidence …; unmark 3 NAME removes it
+copy 3             copy its markdown to the clipboard
+review             what needs a decision
+accept 1           accept case 1 of the review; reject 1 rejects it
+projects           list the projects
+project 2          open project 2
+health             the state of the index
+activity           captured turns, cost, failures
+help               this list
+quit               leave
 """
 _HITS = 60
 _PAGE = 14
@@ -91,7 +101,8 @@ class Plain:
         commands: dict[str, Callable[[str], None]] = {
             "days": self._list_days,
             "day": self._day,
-            "talk": self._show_conversation,
+            "conversation": self._show_conversation,
+            "talk": self._show_conversation,  # the name in earlier versions
             "edit": self._edit,
             "delete": self._delete,
             "more": lambda _: self._more(),
@@ -137,7 +148,7 @@ class Plain:
         self.days = [day for day, _count in found]
         self._begin(
             [
-                f"{number}. {day}, {many(count, 'entry')}"
+                f"{number}. {day}, {many(count, 'note')}"
                 for number, (day, count) in enumerate(found, 1)
             ]
         )
@@ -151,7 +162,7 @@ class Plain:
         if day not in dict(self.library.list_days()):
             raise UsageError(f"no entries on {day!r}", "days lists the days")
         items = self.library.days.notes(day)
-        self._list(items, f"{day}, {many(len(items), 'entry')}")
+        self._list(items, f"{day}, {many(len(items), 'note')}")
 
     def _list(self, items: list[Item], title: str) -> None:
         self.items = items
@@ -189,7 +200,7 @@ class Plain:
     def _item(self, number: str) -> Item:
         if not number.isdecimal() or not 0 < int(number) <= len(self.items):
             raise UsageError(
-                f"no entry {number or 'without a number'} in the list",
+                f"no note {number or 'without a number'} in the list",
                 f"1 to {len(self.items)} are there",
             )
         return self.items[int(number) - 1]
@@ -211,7 +222,7 @@ class Plain:
         if evidence := self.library.notes.evidence(entry):
             self.say(
                 f"conversation {evidence}"
-                + (f": talk {number} opens it" if evidence != "lost" else "")
+                + (f": conversation {number} opens it" if evidence != "lost" else "")
             )
 
     def _show_conversation(self, number: str) -> None:
@@ -326,9 +337,7 @@ class Plain:
     def _review(self, _: str) -> None:
         self.cases = review.cases(self.memory)
         self.say(
-            f"{len(self.cases)} things want a decision"
-            if self.cases
-            else "nothing wants a decision"
+            f"{len(self.cases)} cases need a decision" if self.cases else "nothing needs a decision"
         )
         for number, case in enumerate(self.cases, 1):
             answers = " or ".join(

@@ -24,6 +24,13 @@ TITLES = {
     "draft": "unsaved edits",
     "unread": "can't be read",
 }
+_PLURAL = ("contradicting values", "proposed skills", "secrets", "unsaved edits")
+
+
+def titled(kind: str, count: int) -> str:
+    """Return the heading of a group: its count and its words."""
+    title = TITLES[kind]
+    return f"{count} {title.removesuffix('s') if count == 1 and title in _PLURAL else title}"
 
 
 def cases(memory: Memory, secrets: bool = False) -> list[ReviewItem]:

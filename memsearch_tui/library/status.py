@@ -150,6 +150,7 @@ class MemoryStatus:
             state: dict[str, Any] = msgspec.to_builtins(service.health())
             state["service"] = msgspec.to_builtins(service.status())
             state["sync"] = msgspec.to_builtins(self._memory.sync.state())
+            state["connected"] = self._connected()
             return state
         except MemsearchError as error:
             return {"error": str(error), "hint": error.hint}

@@ -22,7 +22,7 @@ class ActivityScreen(RowsScreen):
 
     def __init__(self, library: Library, *, live: bool = True) -> None:
         super().__init__(
-            "Activity", lambda: lines(library.status.activity(), library.today()), live=live
+            "activity", lambda: lines(library.status.activity(), library.today()), live=live
         )
         self._library = library
 

@@ -21,12 +21,18 @@ from memsearch_tui.library import Item, Library
 from memsearch_tui.widgets.footer import Keys
 from memsearch_tui.widgets.line_list import LineList
 from memsearch_tui.widgets.pieces import Row
+from memsearch_tui.widgets.status import StatusLine
 from memsearch_tui.widgets.text_view import TextView
 
 if TYPE_CHECKING:
     from memsearch_engine import AgentFile, AgentFileSection, Note
 
-_EMPTY = ["No agent has a memory of its own here, and the project no CLAUDE.md or AGENTS.md."]
+_EMPTY = [
+    "No agent file here.",
+    "",
+    "Agents write their own memories, and a project may have a CLAUDE.md or an AGENTS.md.",
+]
+_LEGEND = "×  may be outdated    …  not loaded at the start    =  in your notes"
 
 
 class AgentFilesScreen(Screen["Item"]):
@@ -36,14 +42,15 @@ class AgentFilesScreen(Screen["Item"]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter,right,l", "read", "Read", id="native.read"),
         Binding("t", "take", "Take into notes", id="native.take"),
-        Binding("n", "note", "Its note", id="native.note"),
+        Binding("m", "note", "Its note", id="native.note"),
+        Binding("n", "note", show=False),
         Binding("right_square_bracket", "file(1)", "Next file", show=False, id="native.next"),
         Binding(
             "left_square_bracket", "file(-1)", "Previous file", show=False, id="native.previous"
         ),
         Binding("r", "reload", "Read again", id="native.reload"),
-        Binding("enter,right,l", "read", "Read", id="native.read"),
         Binding("escape,q,left,h", "leave", "Back", id="native.back"),
     ]
 
@@ -61,17 +68,19 @@ class AgentFilesScreen(Screen["Item"]):
             id="cases",
         )
         self._detail = TextView(id="evidence")
+        self._status = StatusLine()
 
     def compose(self) -> ComposeResult:
         """Create the widgets."""
         with Container(id="review"):
             yield self._list
             yield self._detail
+        yield self._status
         yield Keys()
 
     async def on_mount(self) -> None:
         """Fill the widgets, and focus the first one."""
-        self._list.border_title, self._detail.border_title = "agents' own memories", "what it says"
+        self._list.border_title, self._detail.border_title = "agent files", "section"
         self._list.focus()
         await self.action_reload()
 
@@ -93,6 +102,10 @@ class AgentFilesScreen(Screen["Item"]):
                 section.note = section.note or taken.get(section.id, "")
         self._show(compared)
 
+    def say(self, text: str) -> None:
+        """Show a message in the line above the footer."""
+        self._status.say(text)
+
     def _complain(self, error: Exception) -> None:
         self.notify(str(error), severity="error")
 
@@ -107,9 +120,8 @@ class AgentFilesScreen(Screen["Item"]):
             for key in (memory.path, *(section.id for section in memory.sections))
         ]
         self._list.empty = _EMPTY
-        self._list.border_subtitle = (
-            f"{many(len(memories), 'file')} · × outdated? … not loaded at start = in your notes"
-        )
+        self._list.border_subtitle = many(len(memories), "file") if memories else ""
+        self._status.set_remark(_LEGEND if memories else "")
         self._list.show_keys(keys)
         self._moved()
 
@@ -207,12 +219,14 @@ class AgentFilesScreen(Screen["Item"]):
         if items:
             self.dismiss(items[0])
         else:
-            self.notify("no note says anything of it")
+            self.notify("no note belongs to this section")
 
     def action_leave(self) -> None:
         """Go back to the list, then out."""
         if self._detail.has_focus:
             self._list.focus()
+        elif self._list.selected:
+            self._list.clear_selection()
         else:
             self.dismiss(None)
 
@@ -253,9 +267,9 @@ def _rows(root: str, memory: AgentFile, section: AgentFileSection) -> list[Row]:
         rows.append(
             [
                 (f"May be outdated: a note of {section.contradicted_why}", "warn"),
-                ("  n opens it", "accent"),
+                ("  m opens it", "accent"),
             ]
         )
     if section.note:
-        rows.append([(f"In your notes as {section.note}", "good"), ("  n opens it", "accent")])
+        rows.append([(f"In your notes as {section.note}", "good"), ("  m opens it", "accent")])
     return rows

@@ -61,9 +61,7 @@ class AsOfScreen(ModalScreen[bool]):
         self._moved = moved
         self._slider = _Slider(self._row)
         self._slider.border_title = "as of"
-        self._slider.border_subtitle = (
-            "←→ a day · ↓↑ a month · enter keeps it · escape takes it back"
-        )
+        self._slider.border_subtitle = "←→ a day · ↓↑ a month · enter applies · escape cancels"
 
     def compose(self) -> ComposeResult:
         """Create the widgets."""

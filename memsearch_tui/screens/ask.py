@@ -7,6 +7,7 @@ from typing import ClassVar
 from memsearch_engine import shown, shown_line
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
@@ -25,9 +26,9 @@ class AskScreen(ModalScreen[str]):
     ]
     DEFAULT_CSS = """
     AskScreen { align: center middle; background: $background 60%; }
-    AskScreen > Static, AskScreen > Input { width: 80%; max-width: 90; background: $surface; }
-    AskScreen > Static { padding: 1 2 0 2; }
-    AskScreen > Input { border: round $accent; }
+    AskScreen > Vertical { width: 80%; max-width: 90; height: auto; padding: 0 1; \
+border: round $accent; border-subtitle-color: $foreground 75%; background: $surface; }
+    AskScreen Input { margin-top: 1; background: $background; }
     """
 
     def __init__(self, question: str, value: str) -> None:
@@ -36,8 +37,10 @@ class AskScreen(ModalScreen[str]):
 
     def compose(self) -> ComposeResult:
         """Create the widgets."""
-        yield Static(shown(self._question), markup=False)
-        yield _Line(shown_line(self._value))
+        with Vertical() as box:
+            box.border_subtitle = "enter applies · escape cancels"
+            yield Static(shown(self._question), markup=False)
+            yield _Line(shown_line(self._value), compact=True)
 
     def on_mount(self) -> None:
         """Fill the widgets, and focus the first one."""

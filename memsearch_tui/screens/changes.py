@@ -36,8 +36,9 @@ class ChangesScreen(Screen["list[Change]"]):
     """Dismisses with the restored change, or None if the user left."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("r", "restore", "Bring back", id="changes.restore"),
         Binding("enter,right,l", "read", "Read", id="changes.read"),
+        Binding("u", "restore", "Undo", tooltip="Undo this change", id="changes.restore"),
+        Binding("r", "restore", show=False),
         Binding("escape,q,left,h", "leave", "Back", id="changes.back"),
     ]
 
@@ -133,7 +134,7 @@ class ChangesScreen(Screen["list[Change]"]):
         self._brought = [*changes, *self._brought]
         count = len(self._brought)
         what = quoted(changes[0].title) if count == 1 else f"{count} notes"
-        self.say(f"brought back {what} · r on another row brings that back, too")
+        self.say(f"brought back {what} · u on another row undoes that, too")
         self.run_worker(self._read(), group="read")
 
     def say(self, text: str) -> None:

@@ -32,7 +32,7 @@ class HealthScreen(RowsScreen):
     ]
 
     def __init__(self, library: Library, *, live: bool = True) -> None:
-        super().__init__("Health", self._look, live=live)
+        super().__init__("health", self._look, live=live)
         self._library = library
         self._state: dict[str, Any] = {}
         self._making = ""
@@ -46,16 +46,16 @@ class HealthScreen(RowsScreen):
         second = self._state.get("second", {})
         if self._making or not second.get("advice"):
             is_asked = second.get("asked")
-            self.say("it is asked already" if is_asked else "nothing would be gained by it")
+            self.say("the second model is in use" if is_asked else "these notes don't need one")
             return
-        self._making = "bringing it here; quitting gives it up …"
+        self._making = "downloading; quitting stops it …"
         self.run_worker(self._bring(second["name"]), group="second")
         self.action_reload()
 
     async def _bring(self, name: str) -> None:
         try:
             await away(partial(self._library.memory.models.pull, name))
-            self.say(f"{name} is here: the notes are read by it in the background")
+            self.say(f"{name} is downloaded and embeds the notes in the background")
         except MemsearchError as error:
             self.notify(f"{error} {error.hint}", severity="error")
         finally:

@@ -1,6 +1,6 @@
 """All known projects, with their number of notes and newest day.
 
-Enter opens one project, ``a`` all of them.
+Enter opens one project, ``F`` all of them.
 """
 
 from __future__ import annotations
@@ -19,13 +19,16 @@ from memsearch_tui.widgets.footer import Keys
 from memsearch_tui.widgets.line_list import LineList
 from memsearch_tui.widgets.pieces import Row
 
+_NARROW = 62  # columns; below, a row has only the name and the number of notes
+
 
 class ProjectsScreen(Screen[str]):
     """Dismisses with a project's root, ``*`` for all, or '' if the user left."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter,right,l", "open", "Open", id="projects.open"),
-        Binding("a", "all", "All projects", id="projects.all"),
+        Binding("F", "all", "All projects", id="projects.all"),
+        Binding("a", "all", show=False),
         Binding("escape,q,left,h", "leave", "Back", id="projects.back"),
     ]
 
@@ -43,14 +46,26 @@ class ProjectsScreen(Screen[str]):
 
     def on_mount(self) -> None:
         """Fill the widgets, and focus the first one."""
-        heads = f"{'project':23s} {'notes':>7s} {'days':>6s}  {'newest':10s}  folder"
-        self._list.border_title = heads
+        self._entitle()
         self._list.border_subtitle = many(len(self._rows), "project")
         self._list.show_keys(list(self._rows))
         self._list.focus()
 
+    def on_resize(self) -> None:
+        """Name the columns that fit."""
+        self._entitle()
+
+    def _entitle(self) -> None:
+        is_narrow = self.app.size.width < _NARROW
+        heads = f"{'project':23s} {'notes':>7s}"
+        more = "" if is_narrow else f" {'days':>6s}  {'newest':10s}  folder"
+        self._list.border_title = heads + more
+
     def _row(self, index: int, width: int) -> Row:
         row = self._rows[self._list.keys[index]]
+        if width < _NARROW:
+            name = f"{cut_middle(row.name, 24):24s} "
+            return [(name, "strong"), (f"{row.entries:7,}", "text" if row.here else "warn")]
         gone = "  folder is gone" if not row.here else ""
         facts = f"{row.entries:7,} {row.days:6,}  {row.newest or '-':10s}"
         room = max(12, width - 25 - len(facts) - len(gone) - 2)

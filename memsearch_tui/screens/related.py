@@ -19,6 +19,7 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from memsearch_tui.aside import away, write
+from memsearch_tui.counted import many
 from memsearch_tui.library import Item, Library, Related
 from memsearch_tui.widgets import render
 from memsearch_tui.widgets.footer import Keys
@@ -69,7 +70,7 @@ class RelatedScreen(Screen[Item]):
 
     def on_mount(self) -> None:
         """Fill the widgets, and focus the first one."""
-        self._list.border_title = f"beside {self._item.day} {self._item.title}"
+        self._list.border_title = f"related to {self._item.day} {self._item.title}"
         self._list.focus()
         self.run_worker(self._look(), group="related")
 
@@ -81,13 +82,13 @@ class RelatedScreen(Screen[Item]):
         except Exception as error:  # an error with related notes must not end the app
             self.found, problem = [], str(error)
         none = [
-            "No other note is on its topic, and no other captured turn",
-            "wrote to the files that it names.",
+            "No related note.",
+            "",
+            "No other note is on its topic, and no other turn wrote to the files that it names.",
         ]
         self._list.empty = [problem] if problem else none
-        self._list.border_subtitle = f"{len(self.found)}" + (
-            f" · {problem}" if problem and self.found else ""
-        )
+        counts = [many(len(self.found), "note")] if self.found else []
+        self._list.border_subtitle = " · ".join([*counts, problem] if problem else counts)
         self._list.show_keys(list(range(len(self.found))))
 
     def _row(self, index: int, width: int) -> Row:

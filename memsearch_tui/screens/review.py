@@ -20,7 +20,7 @@ from textual.widgets import Static
 from memsearch_tui.aside import attend, away, write
 from memsearch_tui.counted import many
 from memsearch_tui.library import Item, Library
-from memsearch_tui.review import TITLES, cases, decide, undo
+from memsearch_tui.review import TITLES, cases, decide, titled, undo
 from memsearch_tui.widgets.footer import Keys
 from memsearch_tui.widgets.line_list import LineList
 from memsearch_tui.widgets.pieces import Row
@@ -118,8 +118,8 @@ class ReviewScreen(Screen[Item]):
         key = self._list.keys[index]
         if key in TITLES:
             count = sum(case.kind == key for case in self._cases.values())
-            line = "─" * max(2, width - len(TITLES[key]) - 8)
-            return [(f" {count} {TITLES[key]} ", "strong"), (line, "dim")]
+            title = titled(key, count)
+            return [(f" {title} ", "strong"), ("─" * max(2, width - len(title) - 3), "dim")]
         return [(f"  {self._cases[key].title}", "text")]
 
     def _moved(self, by_hand: bool = False) -> None:
@@ -129,12 +129,11 @@ class ReviewScreen(Screen[Item]):
             self._detail.border_subtitle = ""
             return
         self._detail.show(case.detail)
-        answers = (
-            [f"a accept: {case.yes}"] * bool(case.yes)
-            + [f"x reject: {case.no}"] * bool(case.no)
-            + ["e change"] * bool(case.text)
-        )
-        answers += ["enter opens"] if case.notes or case.sessions else []
+        answers = [
+            f"{key} {words}"
+            for key, words, plain in (("a", case.yes, "accept"), ("x", case.no, "reject"))
+            if words and words != plain  # the footer has the plain verbs
+        ]
         self._detail.border_subtitle = " · ".join(answers)
 
     # -- reading
@@ -142,14 +141,14 @@ class ReviewScreen(Screen[Item]):
     async def action_reload(self) -> None:
         """Read all cases again."""
         reading = away(partial(cases, self._memory, self._with_secrets))
-        what = "reading all notes for what wants a decision"
+        what = "looking for what needs a decision"
         await attend(self, what, reading, self._found, self._complain)
 
     def _found(self, found: list[ReviewItem]) -> None:
         self._list.empty = [
-            "Nothing wants a decision.",
+            "Nothing waits for a decision.",
             "",
-            "s looks for secrets in notes and kept conversations",
+            "s looks for secrets in notes and archived conversations",
         ]
         self._cases = {case.key: case for case in found if case.key not in self._left}
         self._show()

@@ -137,7 +137,7 @@ class HelpScreen(TextScreen):
     """The keys of the screen before it."""
 
     def __init__(self, left: Screen[Any]) -> None:
-        super().__init__("Keys", help_rows(left))
+        super().__init__("keys", help_rows(left))
 
 
 def help_rows(screen: Screen[Any]) -> list[Row]:

@@ -1,6 +1,6 @@
 """The last line: the keys that work now.
 
-Without room for all, help is still shown; it lists all keys.
+Without room for all, the way back and help are still shown; help lists all keys.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from textual.widgets import Footer
 from textual.widgets._footer import FooterKey
 
 _AROUND = 3  # cells: before the key, between key and words, after the words
-_HELP = "app.help", "help"
+_STAY = "app.help", "help", "leave", "do('back')"  # actions whose keys are never left out
 
 
 class Keys(Footer):
-    """Textual's footer. Keys before help are left out until the rest fits."""
+    """Textual's footer. Keys are left out from the end until the rest fits."""
 
     def __init__(self) -> None:
         super().__init__(show_command_palette=False)
@@ -54,7 +54,7 @@ class Keys(Footer):
                 (
                     place
                     for place in reversed(range(1, len(keys)))
-                    if keys[place].action not in _HELP
+                    if keys[place].action not in _STAY
                 ),
                 0,
             )

@@ -36,8 +36,12 @@ class Header(Lines, can_focus=False):
 
     def _places(self) -> list[tuple[int, Part]]:
         places, x = [], 1
-        for part in self._parts:
-            width = sum(cell_len(text) for text, _ in part[0])
+        shown = self._parts
+        if len(shown) > 1 and sum(map(_width, shown[:2])) + 4 > self.size.width:
+            (name, *_), action = shown[0]  # what needs a decision matters more than the counts
+            shown = [([name], action), *shown[1:]]
+        for part in shown:
+            width = _width(part)
             if x + width <= self.size.width:
                 places.append((x, part))
                 x += width + 2
@@ -55,6 +59,11 @@ class Header(Lines, can_focus=False):
         action = next((action for x, (_, action) in reversed(self._places()) if event.x >= x), "")
         if action:
             await self.app.run_action(action)
+
+
+def _width(part: Part) -> int:
+    """Return the width of a part in cells."""
+    return sum(cell_len(text) for text, _ in part[0])
 
 
 def parts(name: str, notes: int, days: int, now: HeaderState, today: str) -> list[Part]:

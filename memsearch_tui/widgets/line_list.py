@@ -64,6 +64,7 @@ class LineList(Lines):
         self.keys: Sequence[Any] = []
         self.cursor = 0
         self.selected: set[Any] = set()
+        self._subtitle: str | None = None  # the lower border's text while items are selected
         self._indent = indent
         self.tall = 1  # lines of each item
         self._wants_two = False
@@ -106,7 +107,9 @@ class LineList(Lines):
             self.cursor = keys.index(wanted)
         else:
             self.cursor = self._stop(min(self.cursor, max(0, len(keys) - 1)), 1)
-        self.selected = {key for key in self.selected if key in keys}
+        if gone := {key for key in self.selected if key not in keys}:
+            self.selected -= gone
+            self._count_selected()
         self.extend(len(keys) * self.tall)
         self._follow()
         self.refresh_changed()
@@ -154,12 +157,23 @@ class LineList(Lines):
         if self.key is not None:
             self.selected ^= {self.key}
             self._redraw(self.cursor)
+            self._count_selected()
             self.move_to(self.cursor + 1)
 
     def clear_selection(self) -> None:
         """Unselect all items."""
         self.selected.clear()
         self.refresh_changed()
+        self._count_selected()
+
+    def _count_selected(self) -> None:
+        """Show the number of selected items in the lower border."""
+        if self._subtitle is None:
+            self._subtitle = self.border_subtitle or ""
+        count = len(self.selected)
+        self.entitle(subtitle=f"{count} selected · esc clears" if count else self._subtitle)
+        if not count:
+            self._subtitle = None
 
     def _redraw(self, index: int) -> None:
         width = self.scrollable_content_region.width  # do not paint the scrollbar
@@ -217,8 +231,8 @@ class LineList(Lines):
         width = self.scrollable_content_region.width  # without the scrollbar
         index, line = divmod(y + self.scroll_offset.y, self.tall)
         if not self.keys:
-            text = self.empty[y] if y < len(self.empty) else ""
-            return self.draw([(f" {text}", "dim")], width)
+            rows = [row for text in self.empty for row in wrap([(text, "dim")], max(1, width - 1))]
+            return self.draw([(" ", "dim"), *(rows[y] if y < len(rows) else [])], width)
         if index >= len(self.keys):
             return Strip.blank(width, self.rich_style)
         if self.is_heading(self.keys[index]):

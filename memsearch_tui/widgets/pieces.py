@@ -123,6 +123,22 @@ def wrap(row: Row, width: int) -> list[Row]:
     return lines
 
 
+def cut(row: Row, width: int) -> Row:
+    """Return a row in at most *width* cells; a row that is cut ends with ``…``."""
+    if sum(cell_len(text) for text, _ in row) <= width:
+        return row
+    found: Row = []
+    room = width - 1
+    for text, tone in row:
+        need = cell_len(text)
+        if need > room:
+            fits = text[: _fits(text, room)] if room else ""
+            return [*found, (fits.rstrip(), tone), ("…", "dim")]
+        found.append((text, tone))
+        room -= need
+    return found
+
+
 def _is_rule(row: Row) -> bool:
     """Return whether a row is the rule below a table's header."""
     return len(row) == 1 and _CROSS in row[0][0] and not row[0][0].strip(f"─{_CROSS}")

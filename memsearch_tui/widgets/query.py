@@ -18,6 +18,16 @@ from memsearch_tui.widgets.typing import InOrder
 _DATES = ("today", "yesterday", "7d", "30d", "90d", "mon", "14-mar", "last-march")
 
 
+#: Texts of the empty box, the longest first.
+_PLACEHOLDERS = (
+    '/ search words or a question · agent: project: after:7d is:pinned -word "phrase"',
+    "/ search words or a question · agent: after:7d is:pinned",
+    "/ search words or a question",
+    "/ search",
+    "",
+)
+
+
 def _values(name: str) -> Sequence[str]:
     """Return the values of a filter, if they can be listed."""
     from memsearch_engine import FILTERS
@@ -41,6 +51,10 @@ class QueryBox(InOrder, Input):
         Binding("up", "hit(-1)", "Choose a hit", show=False),
         Binding("enter", "submit", "Open the hit", id="query.open", show=False),
     ]
+
+    def on_resize(self) -> None:
+        """Use the placeholder that fits."""
+        self.placeholder = next(text for text in _PLACEHOLDERS if len(text) < self.size.width)
 
     async def action_hit(self, step: int) -> None:
         """Move down (1) or up (-1) in the list, or through past searches if the box is empty."""

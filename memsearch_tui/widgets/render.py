@@ -34,6 +34,7 @@ _LONGEST_TABLE = 500  # rows
 _TOOL_LINES = 3
 _LONGEST = 2000  # characters of a line of a tool's output
 _FINDINGS = 4  # shown stale references of a note
+_NEIGHBOUR = 60  # characters of the title of a superseded or superseding note
 _SEEN = 12  # least cells for a found word and the text after it
 
 #: mark -> (shown text, tone); ``{}`` is the mark's value
@@ -341,8 +342,7 @@ def entry_rows(
         other, what = (found.newer, "superseded by ") if is_older else (found.older, "supersedes ")
         row: Row = [
             (what, "warn" if is_older else "good"),
-            (f"{other.day} {other.title}", "text"),
-            (f"  {found.why}", "dim"),
+            (f"{other.day} {_cut(other.title)}", "text"),
         ]
         rows.append(row)
     rows += _standing_rows(standing) if standing else []
@@ -354,6 +354,10 @@ def entry_rows(
         [(f"entry {entry.id}", "dim")],
     ]
     return rows
+
+
+def _cut(title: str) -> str:
+    return title if len(title) <= _NEIGHBOUR else f"{title[: _NEIGHBOUR - 1].rstrip()}…"
 
 
 def _standing_rows(standing: NoteStaleness) -> list[Row]:

@@ -22,7 +22,7 @@ def details(lines, key: str) -> str:
 def test_every_part_of_health_has_its_size_and_a_way_to_mend_it():
     lines = health.lines(HEALTH)
     text = "\n".join(rows(lines))
-    assert "index    ready  23.4 MB" in text and "words    ready  5.0 MB" in text
+    assert "index     ready  23.4 MB" in text and "words     ready  5.0 MB" in text
     assert "up 10 min" in text and "301 MB" in text
     parts = [line for line in lines if line.key and not line.key.startswith("problem")]
     for line in parts:
@@ -36,7 +36,7 @@ def test_a_broken_index_says_why_and_what_repairs_it():
     state = copy.deepcopy(HEALTH) | {"index": "broken"}
     state["service"]["reason"] = "the index file is cut"
     lines = health.lines(state)
-    assert any(row.startswith("index    broken") and "doctor --fix" in row for row in rows(lines))
+    assert any(row.startswith("index     broken") and "doctor --fix" in row for row in rows(lines))
     assert "the index file is cut" in details(lines, "index")
 
 
@@ -47,7 +47,7 @@ def test_notes_without_vectors_and_alarms_of_capture_are_named():
     lines = health.lines(state)
     text = "\n".join(rows(lines))
     assert "3 without meaning yet  -> memsearch index" in text
-    assert "capture  1 alarm  -> f4" in text
+    assert "capture   1 alarm  -> f4" in text
     assert "codex: capture has stopped" in details(lines, "capture")
 
 

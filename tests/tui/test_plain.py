@@ -85,7 +85,7 @@ def test_long_lists_come_in_pages_and_notes_are_written_pinned_and_copied(box):
     assert (
         "14. " in said
         and "3 more: more" in said
-        and "17. 2026-01-01, 1 entry" in said
+        and "17. 2026-01-01, 1 note" in said
         and "that was all" in said
     )
     assert (

@@ -385,7 +385,7 @@ def test_review_carries_out_what_the_owner_says(world):
         ]
         await pilot.press("x")
         await settled(pilot)
-        assert kinds(app) == [] and "Nothing wants a decision" in seen(app)
+        assert kinds(app) == [] and "Nothing waits for a decision" in seen(app)
 
     drive(app, steps)
 

@@ -102,7 +102,8 @@ class Changes:
             self._search.drop_deleted()
             one = quoted(chosen[0].title)
             what = one if len(chosen) == 1 else many(len(chosen), "note")
-            self._desk.say(f"deleted {what} · u brings it back")
+            it = "it" if len(chosen) == 1 else "them"
+            self._desk.say(f"deleted {what} · u brings {it} back")
 
         def delete() -> None:
             memory.delete_each([self._selection.target(item, seen) for item in chosen])
@@ -143,6 +144,10 @@ class Changes:
         key: Key = changes[0].path, changes[0].entry_id
         self._search.reload(key)
 
+    def _restored(self, changes: list[Change]) -> None:
+        self._show(changes)
+        self._desk.say(f"undone: {many(len(changes), 'change')}", for_s=4)
+
     def show_history(self) -> None:
         """Show all changes; each can be restored."""
         from memsearch_tui.screens.changes import ChangesScreen
@@ -150,7 +155,7 @@ class Changes:
         if not self._state.editing:
             self._desk.screen.app.push_screen(
                 ChangesScreen(self._state.library),
-                lambda changes: self._show(changes) if changes else None,
+                lambda changes: self._restored(changes) if changes else None,
             )
 
     async def copy(self, whole: bool = False) -> None:
@@ -221,5 +226,5 @@ class Changes:
                 self._desk.start_write("exporting", partial(write, path), exported, failed)
 
         question = f"Export {count} to (.md or .json)"
-        screen = AskScreen(question, f"memories-{chosen[0].day}.md")
+        screen = AskScreen(question, f"notes-{chosen[0].day}.md")
         self._desk.screen.app.push_screen(screen, decided)

@@ -91,7 +91,22 @@ BINDINGS: list[BindingType] = [
 ]
 
 #: Levels with a last line that differs from the bindings: (id of a binding, words).
+_READING = (
+    ("search", "Search"),
+    ("open", "Open"),
+    ("back", "Back"),
+    ("new", "New"),
+    ("edit", "Edit"),
+    ("delete", "Delete"),
+    ("undo", "Undo"),
+    ("palette", "Commands"),
+    ("quit", "Quit"),
+    ("date", "Go to"),
+    ("help", "Help"),
+)
 FOOTERS = {
+    "entries": _READING,
+    "section": _READING,
     "turn": (
         ("back", "Back"),
         ("turn.previous", "Turn before"),

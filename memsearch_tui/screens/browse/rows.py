@@ -12,7 +12,7 @@ from memsearch_tui.library import Item
 from memsearch_tui.timeline import Hits, Key, is_heading
 from memsearch_tui.widgets import render
 from memsearch_tui.widgets.header import when
-from memsearch_tui.widgets.pieces import LINE_BREAK, Row, mark_words
+from memsearch_tui.widgets.pieces import LINE_BREAK, Row, cut, drawable, mark_words, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 #: Indent of the second line of a row in cells: below the title, after the time and the agent.
 INDENT = 11
-_WIDE_ROW = 64
+_WIDE_ROW = 90
 _REPLACED, _BEFORE = 2, 10  # superseded hits in the second line; least cells of each
 _UNFOLDS: Row = [("   ⏎ ", "key"), ("shows them", "dim")]
 _PROJECT = 10  # characters of a project's name in a narrow row
@@ -48,18 +48,31 @@ class EntryRows:
             return [*row, (item.title, "dim")]
         if not isinstance(shown, Hits):
             return [*row, *render.inline(item.title)]
-        current: Row = [("  ◀ current", "good")] if item.replaced and not item.superseded else []
-        before = self._before(item, width) if lines > 1 else []
-        room = width - sum(cell_len(text) for text, _ in row + current)
-        if lines > 1 and not before:
-            room += width - INDENT
-        words, tone = self._state.words(), "dim" if item.superseded else "text"
-        text = render.snippet(item.title, item.text, words, room)
-        if before and cell_len(text) > room:
-            text = text[: room - 1] + "…"
-        if lines > 1 and not before and cell_len(text) <= room - (width - INDENT):
-            before = _more(item, text, words)
-        return [*row, *mark_words(text, tone, words), *current, *before]
+        is_current = bool(item.replaced) and not item.superseded
+        if lines == 1:
+            row += [("◀ ", "good")] if is_current else []
+            room = width - _cells(row)
+            text = render.snippet(item.title, item.text, self._state.words(), room)
+            return [*row, *self._marked(text, item)]
+        return self._two_lines(item, row, [("  ◀ current", "good")] if is_current else [], width)
+
+    def _two_lines(self, item: Item, row: Row, current: Row, width: int) -> Row:
+        """Return the row of a hit in two lines. The second line has the rest of its text; a text
+        that fits in the first line is followed by superseded versions or by its other lines.
+        """
+        words, room = self._state.words(), width - _cells(row)
+        text = render.snippet(item.title, item.text, words, room + width - INDENT - _cells(current))
+        if cell_len(text) + _cells(current) <= room:
+            more = self._before(item, width) or _more(item, text, words)
+            return [*row, *self._marked(text, item), *current, *more]
+        first, *rest = wrap(self._marked(text, item), room)
+        more = [piece for line in rest for piece in [(" ", "text"), *line]][1:]
+        second = cut(more, width - INDENT - _cells(current))
+        return [*row, *first, LINE_BREAK, *second, *current]
+
+    def _marked(self, text: str, item: Item) -> Row:
+        tone = "dim" if item.superseded else "text"
+        return mark_words(drawable(text), tone, self._state.words())
 
     def _before(self, item: Item, width: int) -> Row:
         """Return the second line of a hit with superseded versions: their text and dates."""
@@ -125,6 +138,11 @@ class EntryRows:
         )
 
 
+def _cells(row: Row) -> int:
+    """Return the width of a row in cells."""
+    return sum(cell_len(text) for text, _ in row)
+
+
 def _more(item: Item, shown: str, words: list[str]) -> Row:
     """Return the second line of a hit that fits in one: the other lines of its matching part."""
     more = render.other_lines(item.text, shown)
@@ -157,7 +175,7 @@ class PlaceRows:
         now = self._state.standing
         groups: list[tuple[str, list[Key]]] = [
             (
-                "waits",
+                "to decide",
                 [("wait", "")] * bool(now.waiting) + [("alarm", alarm) for alarm in now.alarms],
             ),
             ("agents", [("agent", agent) for agent, _, _ in now.agents]),

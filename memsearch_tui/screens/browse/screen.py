@@ -101,7 +101,6 @@ class BrowseScreen(Screen[None]):
             id="places",
         )
         query = QueryBox(
-            placeholder='words, agent: project: after:7d day: is:pinned -word "phrase"',
             id="query",
             compact=True,
             suggester=FilterSuggester(
@@ -180,8 +179,9 @@ class BrowseScreen(Screen[None]):
         if verb == "demo":
             return not len(state.timeline)
         if verb == "back":  # the list is the first level
-            at_list = state.level == "entries" and self.focused is self.panes.entries
-            return bool(state.editing or state.query or not at_list)
+            entries = self.panes.entries
+            at_list = state.level == "entries" and self.focused is entries
+            return bool(state.editing or state.query or entries.selected or not at_list)
         # Textual knows which keys a box consumes, but not which character a key produces
         return not (verb == "search" and isinstance(self.focused, Input))
 
@@ -322,6 +322,8 @@ class BrowseScreen(Screen[None]):
         if by_hand:
             self.state.chosen = True
             self._way_back = None
+            if self.panes.entries.selected:
+                self.refresh_bindings()  # escape works now
         self.reader.preview()
         if by_hand:
             self.reader.hold_frame()
@@ -379,6 +381,9 @@ class BrowseScreen(Screen[None]):
         state = self.state
         if state.editing:
             self.editor.leave()
+        elif self.focused is self.panes.entries and self.panes.entries.selected:
+            self.panes.entries.clear_selection()
+            self.refresh_bindings()
         elif self.desk.is_typing or (state.level == "entries" and state.query):
             self.search.end()
         elif state.level == "turn":

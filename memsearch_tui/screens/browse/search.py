@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from memsearch_engine import Answer
 
+    from memsearch_tui.library import Item
     from memsearch_tui.screens.browse.desk import Desk
     from memsearch_tui.screens.browse.listing import TimelineController
     from memsearch_tui.screens.browse.reader import Reader
@@ -65,6 +66,8 @@ class SearchController:
     def typed(self, text: str) -> None:
         """Use the text of the box as the query."""
         self._state.query, self._state.chosen, self._unfolded = text, False, False
+        if self._desk.is_typing:
+            self._desk.say("")  # a message of before
         if not text or text.endswith(" "):
             self._offered = ""
         self._desk.status.set_remark(self._offered)
@@ -236,9 +239,7 @@ class SearchController:
         if state.chosen:  # the row under the cursor stays at its place on the screen
             # a heading belongs to its first row
             entries.hold(max(line, entries.tall) if grouped else line)
-        found = sum(hits.days.values())
-        count = f"first {found}" if found == _HITS else many(found, "hit")
-        entries.entitle(f"{count} · {answer.mode}", "")
+        entries.entitle(f"{_counted(items)} · {answer.mode}", "")
 
     def unfold(self) -> None:
         """Also show the faintly similar hits."""
@@ -263,6 +264,8 @@ class SearchController:
         item = self._state.item
         if item and item.reasons:
             self._desk.say(f"Why this hit: {' · '.join(item.reasons)}", for_s=10)
+        else:
+            self._desk.say("Only a hit of a search has reasons: / searches.")
 
     # -- past and saved searches
 
@@ -355,6 +358,14 @@ class SearchController:
         words = self._state.query.split()
         is_in = word in words
         self.search_for(" ".join([w for w in words if w != word] if is_in else [*words, word]))
+
+
+def _counted(items: Sequence[Item]) -> str:
+    """Return the number of hits in words. Faintly similar ones are counted on their own row."""
+    sure = sum(not item.doubtful for item in items)
+    if sure < len(items):
+        return many(sure, "hit") if sure else f"nearest {len(items)}"
+    return f"first {sure}" if sure == _HITS else many(sure, "hit")
 
 
 def _remarks(answer: Answer) -> str:
