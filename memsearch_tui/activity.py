@@ -184,9 +184,10 @@ def _cost(state: dict[str, Any], today: str) -> list[Line]:
     row += [(f" ≈ ${usd:.2f}", "text")] if usd else [(" · price unknown", "dim")] if tokens else []
     if state["provider"] != "extractive":
         row.append((f" · today {state['today_tokens']:,} of {state['daily_tokens']:,}", "dim"))
-    elif tokens:
-        row.append((" · no model is in use", "dim"))
-    found = [Line("cost", row, [row, [], *map(_spent, every)])]
+    detail: list[Row] = [row, [], *map(_spent, every)]
+    if tokens and state["provider"] == "extractive":
+        detail[1:1] = [[("No model writes summaries now.", "dim")]]
+    found = [Line("cost", row, detail)]
     models = Counter[str]()
     for spent in recent:
         models[_model(spent)] += spent.input_tokens + spent.output_tokens

@@ -48,6 +48,7 @@ class RowsScreen(Screen[None]):
         )
         self._list.border_title = title
         self._detail = TextView(id="evidence")
+        self._detail.border_title = "details"
         self.status = StatusLine()
 
     def compose(self) -> ComposeResult:

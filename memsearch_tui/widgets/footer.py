@@ -29,7 +29,8 @@ class Keys(Footer):
         """
         wanted = getattr(self.screen, "shown_keys", ())
         if not wanted or not self._bindings_ready:
-            return [key for key in super().compose() if isinstance(key, FooterKey)]
+            found = [key for key in super().compose() if isinstance(key, FooterKey)]
+            return sorted(found, key=lambda key: key.action in _STAY)
         active = {
             a.binding.id: a.binding
             for a in reversed(self.screen.active_bindings.values())
