@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
+from textual.command import Command, CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
 from memsearch_tui.commands import OffersCommands, PaletteCommand
@@ -61,6 +61,9 @@ _WORDS = {
     "review": "inbox decide approve proposals trust waiting",
     "search": "find query",
 }
+_KEY = "key "  # begins the note of an action that has a key
+_ROOM = 12  # cells for the key and the margins
+_COLUMN = 60  # most cells before the key of an action
 # score of a match in the other words: above titles that only contain the letters
 _BY_WORDS = 2.0
 #: actions that are not listed: cursor moves, and leaving a screen
@@ -75,6 +78,17 @@ _LEFT_OUT = (
     "select",
     "command_",
 )
+
+
+def _one_line(command: Command, width: int) -> Command:
+    """Return a command with its key or note behind its words, in one line."""
+    hit = command.hit
+    words = hit.prompt if isinstance(hit.prompt, Content) else Content(str(hit.prompt))
+    note = hit.help or ""
+    style = "not bold $accent" if note.startswith(_KEY) else "not bold $foreground 75%"
+    gap = " " * max(2, min(_COLUMN, width - _ROOM) - words.cell_length)
+    line = Content.assemble(words, gap, (note.removeprefix(_KEY), style))
+    return Command(line, hit, id=command.id)
 
 
 class ActionProvider(Provider):
@@ -92,11 +106,15 @@ class ActionProvider(Provider):
             found.setdefault(
                 item.action,
                 PaletteCommand(
-                    item.tooltip or item.description, f"key {app.get_key_display(item)}", run, words
+                    item.tooltip or item.description,
+                    f"{_KEY}{app.get_key_display(item)}",
+                    run,
+                    words,
                 ),
             )
         more = app.commands(self.screen) if isinstance(app, OffersCommands) else []
-        return [*found.values(), *more]
+        last = found.pop("screen.copy_text", None)  # Textual lists it first
+        return [*found.values(), *more, *([last] if last else [])]
 
     async def discover(self) -> Hits:
         """Yield all actions, for an empty search."""
@@ -131,10 +149,22 @@ class ActionProvider(Provider):
 
 
 class Palette(CommandPalette):
-    """Textual's palette, which may be left while it still searches.
+    """Textual's palette with one line for each action: its words, then its key.
 
-    Its search then changes the state of widgets that are gone, and that error ended the app.
+    It may be left while it still searches. Its search then changes the state of widgets that are
+    gone, and that error ended the app.
     """
+
+    DEFAULT_CSS = """
+    Palette SearchIcon { display: none; }
+    Palette #--input { padding-left: 1; border: hkey $panel; }
+    """
+
+    def _refresh_command_list(
+        self, command_list: CommandList, commands: list[Command], clear_current: bool
+    ) -> None:
+        rows = [_one_line(command, self.app.size.width) for command in commands]
+        super()._refresh_command_list(command_list, rows, clear_current)
 
     def _watch__list_visible(self) -> None:
         if self.query(CommandList):

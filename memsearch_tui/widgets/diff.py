@@ -18,11 +18,12 @@ def diff_rows(before: str, after: str) -> list[Row]:
 
     Long texts are shown whole, without a comparison.
     """
-    old, new = before.split("\n"), after.split("\n")
+    # no text has no line: an empty one would be shown as a lone sign
+    old, new = (text.split("\n") if text else [] for text in (before, after))
     rows: list[Row] = []
     if not before or max(len(old), len(new)) > _LONGEST or max(len(before), len(after)) > _LARGEST:
         # the comparison takes quadratic time
-        went = [[("- ", "bad"), (line, "bad")] for line in old] if before else []
+        went = [[("- ", "bad"), (line, "bad")] for line in old]
         return [*went, *([("+ ", "good"), (line, "good")] for line in new)]
     for kind, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if kind == "equal":

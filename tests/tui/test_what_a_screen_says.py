@@ -9,6 +9,7 @@ import copy
 import pytest
 from memsearch_engine import Memory
 from rich.cells import cell_len
+from textual.command import CommandList
 from textual.widgets import Input
 
 from memsearch_tui import activity, health
@@ -19,6 +20,7 @@ from memsearch_tui.screens.browse.rows import EntryRows
 from memsearch_tui.screens.browse.state import BrowseState
 from memsearch_tui.screens.projects import ProjectsScreen
 from memsearch_tui.timeline import Hits
+from memsearch_tui.widgets.diff import diff_rows
 from memsearch_tui.widgets.footer import Keys
 from memsearch_tui.widgets.header import Header
 from memsearch_tui.widgets.pieces import LINE_BREAK, cut
@@ -229,3 +231,27 @@ def test_a_group_of_one_is_named_in_the_singular():
     assert titled("contradicts", 1) == "1 contradicting value"
     assert titled("contradicts", 2) == "2 contradicting values"
     assert titled("stale", 1) == f"1 {TITLES['stale']}"
+
+
+def test_the_palette_names_each_action_and_its_key_in_one_line(world):
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("ctrl+k")
+        await settled(pilot)
+        found = app.screen.query_one(CommandList)
+        await until(pilot, lambda: found.option_count > 20)
+        texts = [str(option.prompt) for option in found.options]
+        assert texts[0].split() == ["Search", "/"] and not any("\n" in text for text in texts)
+        assert any(text.split() == ["Copy", "selected", "text", "^c"] for text in texts[9:])
+        for key in "undo":
+            await pilot.press(key)
+        await settled(pilot)
+        await until(pilot, lambda: str(found.options[0].prompt).split() == ["Undo", "u"])
+
+    drive(app, steps, size=(80, 24))
+
+
+def test_a_deleted_note_is_shown_without_an_empty_added_line():
+    assert [text_of(row) for row in diff_rows("one\ntwo", "")] == ["- one", "- two"]
+    assert [text_of(row) for row in diff_rows("", "one")] == ["+ one"]
