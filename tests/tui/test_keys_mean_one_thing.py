@@ -32,7 +32,7 @@ PAGES = (
     RowsScreen,
 )
 #: On these keys pages still differ from the home screen; none may be added.
-DIFFER = {"a", "A", "d", "delete", "m", "n", "r", "s", "t", "x", "X", "q", "h", "left"}
+DIFFER = {"a", "A", "d", "delete", "m", "s", "t", "X", "q"}
 
 
 def _bindings(page: type) -> list[Binding]:
