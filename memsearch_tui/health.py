@@ -50,8 +50,8 @@ def _label(name: str) -> tuple[str, str]:
 def _problems(problems: list[dict[str, str]]) -> list[Line]:
     if not problems:
         row: Row = [("no problems", "good")]
-        detail: list[Row] = [row, [], [("Each row below opens its details here.", "dim")]]
-        return [Line("fine", row, detail)]
+        hint: Row = [("Each row below opens its details here.", "dim")]
+        return [Line("fine", row, [row, [], hint])]
     found = []
     for problem in problems:
         fix = problem["fix"]
