@@ -333,6 +333,17 @@ COMMENTED = """// mine
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_only_our_lines_go_from_an_edited_file_that_begins_with_a_comment(agents, newline):
+    claw = agents.user / ".openclaw" / "openclaw.json"
+    text = newline.join(["{", "  // mine", '  "model": "m",', "}", ""])
+    claw.write_bytes(text.encode())
+    agents.ok("plugins", "install", "openclaw")
+    claw.write_bytes(claw.read_bytes().replace(b'"m"', b'"n"'))
+    agents.ok("plugins", "uninstall", "openclaw")
+    assert claw.read_bytes() == text.replace('"m"', '"n"').encode()
+
+
 def test_comments_in_settings_that_may_have_them_stay(agents):
     claw = agents.user / ".openclaw" / "openclaw.json"
     claw.write_text(COMMENTED)

@@ -7,6 +7,7 @@ Nothing is forced.
 
 from __future__ import annotations
 
+import errno
 import functools
 import os
 import re
@@ -23,6 +24,7 @@ from memsearch_engine.core.home import Home
 from memsearch_engine.sync.seal import NoKey, Seal, is_sealed
 
 _TIMEOUT_S = 120.0
+_MAX_PACK = 1 << 30  # bytes that one fetch may store
 _MAIN, _SEEN = "refs/heads/main", "refs/remotes/origin/main"
 _WHO = b"memsearch <memsearch@localhost>"
 _SAFE = {
@@ -33,7 +35,12 @@ _SAFE = {
     "gc.autoDetach": "false",
     "push.gpgSign": "false",
     "submodule.recurse": "false",
+    "core.bigFileThreshold": "16m",  # a larger object is streamed, not inflated in memory
 }
+#: Runs a program that may write no file above a size, in blocks of 512 bytes. The signal is
+#: ignored, so that the program says why it failed.
+_LIMITED = ("/bin/sh", "-c", 'trap "" XFSZ; ulimit -f "$0" && exec "$@"')
+_TOO_LARGE = os.strerror(errno.EFBIG)
 #: What git's caller may not decide for our clone: a hook of a project's has these set.
 _FOREIGN = re.compile(
     r"GIT_(?:DIR|WORK_TREE|INDEX_FILE|OBJECT_DIRECTORY|"
@@ -104,14 +111,18 @@ class Clone:
             raise Foreign(
                 f"{remote} holds something else than memories", "name an empty repository"
             )
-        self._git(
-            "fetch",
-            "--quiet",
-            "--no-tags",
-            "--no-recurse-submodules",
-            remote,
-            f"+{_MAIN}:{_SEEN}",
-        )
+        words = ("fetch", "--quiet", "--no-tags", "--no-recurse-submodules", remote)
+        try:
+            self._git(*words, f"+{_MAIN}:{_SEEN}", max_bytes=_MAX_PACK)
+        except Away as error:
+            for part in (self.path / "objects").glob("**/tmp_*"):
+                part.unlink(missing_ok=True)  # git leaves what it did not finish
+            if _TOO_LARGE in str(error):
+                raise Away(
+                    f"{remote} sends more than {_MAX_PACK >> 20} MB at once",
+                    "name another repository if this one is not yours",
+                ) from error
+            raise
         self._reopen()
         return self.ref(_SEEN)
 
@@ -142,7 +153,15 @@ class Clone:
             raise
         return True
 
-    def _git(self, *words: str) -> str:
+    def _git(self, *words: str, max_bytes: int = 0) -> str:
+        """Run git in the clone, and return its output.
+
+        Args:
+            max_bytes: the size that no written file may exceed; 0 for any size.
+
+        Raises:
+            Away: git failed or took too long.
+        """
         if shutil.which("git") is None:
             raise Unreachable("git is not installed", "sync carries notes with it; install git")
         env = {name: value for name, value in os.environ.items() if not _FOREIGN.match(name)}
@@ -154,9 +173,10 @@ class Clone:
         if "GIT_SSH" not in env and not self._has_ssh:
             env.setdefault("GIT_SSH_COMMAND", "ssh -oBatchMode=yes -oConnectTimeout=20")
         options = [part for name, value in _SAFE.items() for part in ("-c", f"{name}={value}")]
+        limit = (*_LIMITED, str(max_bytes // 512)) if max_bytes else ()
         try:
             done = subprocess.run(
-                ["git", *options, *words],
+                [*limit, "git", *options, *words],
                 env=env,
                 cwd=self.path,
                 umask=0o077,
