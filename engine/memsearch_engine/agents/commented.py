@@ -50,9 +50,13 @@ def _merge(node: Any, now: dict[str, Any], wanted: dict[str, Any], depth: int) -
     for name in [name for name in names if name not in wanted]:
         at = names.index(name)
         del node.keys[at], node.values[at], names[at]
-        if at == 0 and node.keys and not "".join(map(str, node.leading_wsc)).strip():
-            if "\n" in "".join(map(str, node.keys[0].wsc_before)):
-                node.leading_wsc = []  # the line that the pair began on goes with it
+        if (
+            at == 0
+            and node.keys
+            and not "".join(map(str, node.leading_wsc)).strip()
+            and "\n" in "".join(map(str, node.keys[0].wsc_before))
+        ):
+            node.leading_wsc = []  # the line that the pair began on goes with it
     if not node.keys:
         node.trailing_comma = None
     for name, value in wanted.items():
