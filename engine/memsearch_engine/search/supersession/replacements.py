@@ -129,7 +129,7 @@ _USUAL = frozenset({"prod", "production", "live", "default", "us", "test", "test
 _LEAST_WORDS, _LEAST_SHARE = 2, 0.6
 
 
-_CACHED = 256  # texts; each note is compared with several others
+_CACHED = 1024  # texts; each note is compared with several others
 
 
 class _Value(NamedTuple):
