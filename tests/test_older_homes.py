@@ -69,6 +69,7 @@ def test_a_catalog_that_was_set_aside_is_scrubbed_with_the_caches(box):
 
 @pytest.mark.slow
 def test_rows_of_a_lost_ledger_do_not_stay_in_milvus(box):
+    box.ok("config", "set", "milvus.lite", "true")
     box.fill()
     box.index()
     box.ok("service", "stop")

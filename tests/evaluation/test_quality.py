@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from memsearch_engine.core.settings import Settings
+from memsearch_engine.core.settings_schema import MilvusSettings
 from memsearch_engine.index.stores import lite
 
-from tests.evaluation import confidence
+from tests.evaluation import confidence, run
 from tests.evaluation.run import answers, ask
 
 
@@ -17,7 +19,9 @@ from tests.evaluation.run import answers, ask
 def test_the_default_is_at_least_as_good_as_the_better_of_its_parts(
     tmp_path_factory, monkeypatch, words_by
 ):
-    monkeypatch.setattr(lite, "WORDS_MOST", 10**6 if words_by == "milvus" else 0)
+    settings = Settings(milvus=MilvusSettings(lite=words_by == "milvus"))
+    monkeypatch.setattr(run, "Settings", lambda: settings)
+    monkeypatch.setattr(lite, "WORDS_MOST", 10**6)
     ways = (("hybrid", "weighted"), ("dense", "weighted"), ("bm25", "weighted"))
     folder = (
         tmp_path_factory.getbasetemp() / "evaluation"

@@ -96,6 +96,7 @@ def test_a_catalog_damaged_in_its_leaf_pages_only(box):
     ],
 )
 def test_a_milvus_folder_that_is_damaged(box, how):
+    box.ok("config", "set", "milvus.lite", "true")
     stopped(box)
     (folder,) = box.home.index.glob("*/milvus.db")
     files = [path for path in folder.rglob("*") if path.is_file()]

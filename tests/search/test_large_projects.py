@@ -22,6 +22,7 @@ from memsearch_engine.search import hybrid
 from memsearch_engine.search.request import parse
 from memsearch_engine.search.retrieve import Sources
 
+LITE = MilvusSettings(lite=True)
 AGENTS = ("claude-code", "codex")
 TOPICS = (
     "redis cache ttl",
@@ -36,7 +37,7 @@ TOPICS = (
 def world(tmp_path_factory):
     """Two projects with notes of two agents, indexed."""
     home = Home(tmp_path_factory.mktemp("home")).ensure()
-    settings = Settings()
+    settings = Settings(milvus=LITE)
     catalog = Catalog(home.cache_db, writable=True)
     space = VectorIndex(home, settings.milvus, load_embedder(home, settings.embedding))
     projects = []
@@ -212,7 +213,7 @@ def test_a_large_project_leaves_milvus_lite_and_a_small_one_comes_back(
     )
 
     def opened() -> contextlib.closing[VectorIndex]:
-        return contextlib.closing(VectorIndex(home, MilvusSettings(), space.embedder, later=True))
+        return contextlib.closing(VectorIndex(home, LITE, space.embedder, later=True))
 
     def answers(index: VectorIndex) -> list[str]:
         index.reconcile(catalog, project.id, collection)
@@ -239,3 +240,24 @@ def test_a_large_project_leaves_milvus_lite_and_a_small_one_comes_back(
         assert index.store.count(collection) == rows and index.ranks_words(collection)
     with opened() as index:
         assert index.needs_store()
+
+
+def test_without_lite_the_catalog_ranks_all_words_and_the_data_of_lite_go(
+    world, tmp_path, monkeypatch
+):
+    catalog, space, (project, _) = world
+    home = Home(tmp_path / "home").ensure()
+    (home.index / space.fingerprint / "milvus.db").mkdir(parents=True)
+    opened: list[str] = []
+    monkeypatch.setattr(Lite, "__init__", lambda *_: opened.append("lite"))
+    index = VectorIndex(home, MilvusSettings(lite=False), space.embedder)
+    with contextlib.closing(index):
+        assert not index.needs_store() and not (index.folder / "milvus.db").exists()
+        index.embed(index.missing(catalog, project.id))
+        assert index.reconcile(catalog, project.id, project.collection)[0] > 0
+        found = hybrid.search(Sources(catalog, index, [project]), parse("redis cache", limit=5))
+        assert found.mode == "hybrid" and found.reason == ""
+        assert any("bm25" in hit.scores for hit in found.hits)
+        index.rebuild()
+        assert not index.ranks_words(project.collection)
+    assert opened == []

@@ -23,6 +23,8 @@ from memsearch_engine.service.open_indexes import OpenIndexes
 
 from tests.conftest import until
 
+LITE = MilvusSettings(lite=True)
+
 
 class Tiny:
     """An embedder of no meaning."""
@@ -47,7 +49,13 @@ def home(box, monkeypatch) -> Home:
     monkeypatch.setattr(
         open_indexes.embed, "fingerprint_of", lambda home, wanted: wanted.model or "new"
     )
-    return Home(box.home.root).ensure()
+    made = Home(box.home.root).ensure()
+    made.config.write_text("[milvus]\nlite = true\n")
+    return made
+
+
+def with_lite() -> Settings:
+    return Settings(milvus=LITE)
 
 
 @pytest.fixture
@@ -82,10 +90,10 @@ def is_open(of: Indexer) -> bool:
 
 
 def test_a_new_model_is_built_also_where_the_old_one_s_store_can_t_be_opened(home, stores):
-    with contextlib.closing(VectorIndex(home, MilvusSettings(), Tiny("old"))) as old:
+    with contextlib.closing(VectorIndex(home, LITE, Tiny("old"))) as old:
         old.set_complete(EmbeddingSettings(model="old"))
     stores["old"] = Unreachable("broken")
-    with contextlib.closing(OpenIndexes(home, Settings)) as open_now:
+    with contextlib.closing(OpenIndexes(home, with_lite)) as open_now:
         open_now.open()
         assert (
             open_now.serving and open_now.serving.fingerprint == "old"
@@ -98,13 +106,13 @@ def test_a_new_model_is_built_also_where_the_old_one_s_store_can_t_be_opened(hom
 
 def test_an_index_of_an_earlier_default_model_serves_until_the_new_one_is_built(home, monkeypatch):
     earlier = "all-minilm-l6-v2-0c1d2e3f"
-    with contextlib.closing(VectorIndex(home, MilvusSettings(), Tiny(earlier))) as old:
+    with contextlib.closing(VectorIndex(home, LITE, Tiny(earlier))) as old:
         old.set_complete(EmbeddingSettings())  # the default model has no name in the settings
     fingerprints = {"all-minilm-l6-v2": earlier, "": "new"}
     monkeypatch.setattr(
         open_indexes.embed, "load", lambda home, wanted: Tiny(fingerprints[wanted.model])
     )
-    with contextlib.closing(OpenIndexes(home, Settings)) as open_now:
+    with contextlib.closing(OpenIndexes(home, with_lite)) as open_now:
         open_now.open()
         assert open_now.serving and open_now.serving.fingerprint == earlier
         assert open_now.next and open_now.next.fingerprint == "new"
@@ -177,8 +185,8 @@ def test_what_breaks_while_it_is_being_opened_is_not_opened_twice(home, monkeypa
 
 
 def test_files_that_another_one_has_open_are_left_alone(home):
-    with contextlib.closing(VectorIndex(home, MilvusSettings(), Tiny("new"))) as first:
+    with contextlib.closing(VectorIndex(home, LITE, Tiny("new"))) as first:
         first._ensure("p")
         with pytest.raises(StoreBusy):
-            VectorIndex(home, MilvusSettings(), Tiny("new"))
+            VectorIndex(home, LITE, Tiny("new"))
         assert first.store.count("p") == 0 and (first.folder / "milvus.db").is_dir()

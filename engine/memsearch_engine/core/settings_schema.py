@@ -38,10 +38,13 @@ class MilvusSettings(msgspec.Struct, kw_only=True):
     Attributes:
         uri: address of a Milvus server or Zilliz Cloud; empty: Milvus Lite in the home.
         token: the token, or env:NAME.
+        lite: Milvus Lite ranks the words of projects with up to 5,000 chunks; false: the catalog
+            does, and the service needs 170 MB less memory.
     """
 
     uri: str = ""
     token: str = ""
+    lite: bool = True
 
 
 class ChunkingSettings(msgspec.Struct, kw_only=True):

@@ -7,6 +7,7 @@ work to do. Searches use ``vectors.search``.
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from collections.abc import Callable, Iterable
 
@@ -83,13 +84,14 @@ class VectorIndex:
 
         Args:
             beside: this index is the second one, without a store of its own.
-            later: do not open Milvus Lite now, which takes 0.4 s. ``open_store`` must be called
-                before anything is written; searches work without it.
+            later: do not open Milvus Lite now, which takes 0.4 s. If it is used, ``open_store``
+                must be called before anything is written; searches work without it.
 
         Raises:
             Unreachable: the store can't be opened.
         """
         self._home, self._milvus, self._beside = home, milvus, beside
+        self._has_lite = milvus.lite and not milvus.uri and not beside
         self.embedder = embedder
         self._ordinary = ordinary(embedder)  # None for a model without centering
         self.fingerprint = embedder.fingerprint
@@ -124,12 +126,18 @@ class VectorIndex:
         )
 
     def _check_ledger(self) -> None:
-        """Clear the ledger if it describes another store, or a store that is gone."""
-        is_lite = not self._beside and not self._milvus.uri
+        """Clear the ledger if it describes another store, or a store that is gone.
+
+        The data of Milvus Lite are deleted if it is turned off.
+        """
         target = f"{self._milvus.uri or 'lite'} {_TERMS}"
         self.ledger.set_target("beside" if self._beside else target)
         self._left_out = self.ledger.left_out()
-        if is_lite and not (self.folder / "milvus.db").exists():
+        folder = self.folder / "milvus.db"
+        if not self._milvus.lite:
+            with contextlib.suppress(OSError):  # the data only take space
+                remove(folder)
+        elif self._has_lite and not folder.exists():
             for collection in self.ledger.collections() - self._left_out:
                 self.ledger.forget(collection)
                 self._search.forget(collection)
@@ -140,18 +148,19 @@ class VectorIndex:
         self._search.forget()
 
     def needs_store(self) -> bool:
-        """Return whether the store must be open: false if all projects are left out of Lite."""
-        return not self._left_out or bool(self.ledger.collections() - self._left_out)
+        """Return whether the store must be open: false without Lite, or if it has no project."""
+        in_use = not self._left_out or bool(self.ledger.collections() - self._left_out)
+        return bool(self._milvus.uri) or (self._has_lite and in_use)
 
     def open_store(self) -> None:
-        """Open Milvus, unless it is open.
+        """Open Milvus, unless it is open or not used.
 
         A damaged Lite folder is deleted and filled again from the vectors.
 
         Raises:
             Unreachable: it can't be opened.
         """
-        if self._beside or not isinstance(self.store, NoStore):
+        if not (self._milvus.uri or self._has_lite) or not isinstance(self.store, NoStore):
             return
         milvus, folder = self._milvus, self.folder / "milvus.db"
         socket = self._home.milvus_socket(self.fingerprint)
@@ -310,7 +319,7 @@ class VectorIndex:
         it, it is not loaded, which saves the service more than 100 MB. A collection that is added
         again is written completely.
         """
-        if self._beside or self._milvus.uri:
+        if not self._has_lite:
             return
         was = collection in self._left_out
         limit = lite.WORDS_MOST * (_TAKEN_BACK if was else 1)  # against repeated changes

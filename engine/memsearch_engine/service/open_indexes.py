@@ -128,7 +128,7 @@ class OpenIndexes:
             return None
 
     def open_stores(self) -> None:
-        """Open Milvus Lite, which ``open`` postpones, where an index needs it.
+        """Open Milvus Lite, which ``open`` postpones, for the indexes that use it.
 
         Raises:
             Unreachable: Milvus Lite can't be opened.

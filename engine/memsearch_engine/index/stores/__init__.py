@@ -11,7 +11,7 @@ def open_store(folder: Path, socket: Path, uri: str = "", token: str = "", name:
     """Open the store that the settings name.
 
     Args:
-        folder: data folder of Milvus Lite, which is used if *uri* is empty.
+        folder: data folder of Milvus Lite, which is opened if *uri* is empty.
         socket: the Unix socket on which Milvus Lite listens.
         uri, token: address and token of a Milvus server or Zilliz Cloud.
         name: name of the collection there.
