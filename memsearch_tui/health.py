@@ -128,7 +128,7 @@ def _capture(service: dict[str, Any], connected: list[str] | None) -> Line:
     if alarms:
         state, way = (many(len(alarms), "alarm"), "bad"), "-> f4"
     elif connected == []:
-        state, way = ("no agent is connected", "warn"), "-> c on the list of notes"
+        state, way = ("no agent is connected", "warn"), "-> c in the list"
     else:
         state, way = (f"no alarms  {', '.join(connected or [])}".rstrip(), "good"), "-> f4"
     row: Row = [_label("capture"), state, (f"  {way}", "accent")]
