@@ -221,7 +221,7 @@ def test_prompts_can_be_the_users_own_and_settings_choose_by_agent(desk):
     settings = load(desk.home)
     assert settings.warnings == []
     assert [
-        summaries.chosen(settings, a).provider for a in ("codex", "claude-code", "openclaw")
+        summaries.chosen(settings, a).provider for a in ("codex", "claude-code", "copilot")
     ] == [
         "extractive",
         "mine",
@@ -267,7 +267,7 @@ def test_a_command_line_is_asked_without_tools_or_hooks(desk, tmp_path, monkeypa
     assert (day.provider, day.input_tokens) == ("native", 7)
 
 
-@pytest.mark.parametrize("agent", ["openclaw", "copilot"])
+@pytest.mark.parametrize("agent", ["gemini", "copilot"])
 def test_a_client_that_can_not_be_kept_from_its_tools_is_not_asked(tmp_path, monkeypatch, agent):
     """A client without a module ``native`` is never started as a model."""
     program = tmp_path / "bin" / agent
