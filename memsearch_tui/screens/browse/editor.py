@@ -18,7 +18,7 @@ from textual.timer import Timer
 
 from memsearch_tui import drafts
 from memsearch_tui.aside import OURS, away
-from memsearch_tui.counted import many
+from memsearch_tui.counted import many, quoted
 from memsearch_tui.library import Item
 from memsearch_tui.timeline import Key
 
@@ -197,6 +197,16 @@ class Editor:
             self._desk.say("draft dropped", for_s=3)
 
     # -- drafts
+
+    async def mention_draft(self) -> None:
+        """Show a message about an unsaved edit of an earlier run, after the first frame."""
+        await self._desk.painted.wait()
+        memory = self._state.library.memory
+        folders = tuple(project.memory for project in memory.projects)
+        every = await OURS.run(partial(drafts.every, memory.home))
+        if draft := next((draft for draft in every if draft.path.startswith(folders)), None):
+            key = "a" if draft.new_day else "e on it"
+            self._desk.say(f"{quoted(draft.title)} was not saved. Press {key} to go on.")
 
     def changed(self) -> None:
         """Write a draft soon. Further keys do not delay it, so continuous typing is saved too."""

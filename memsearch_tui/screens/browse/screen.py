@@ -20,10 +20,8 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 from textual.widgets import Input
 
-from memsearch_tui import drafts
-from memsearch_tui.aside import OURS, away
+from memsearch_tui.aside import away
 from memsearch_tui.commands import PaletteCommand
-from memsearch_tui.counted import quoted
 from memsearch_tui.library import Item, Library
 from memsearch_tui.saved import SavedState
 from memsearch_tui.screens.browse import keys
@@ -223,7 +221,7 @@ class BrowseScreen(Screen[None]):
         self.listing.begin(position, near)
         self.call_after_refresh(self.desk.painted.set)
         self.call_after_refresh(self.listing.look)
-        self.desk.start(self._mention_draft, "drafts")
+        self.desk.start(self.editor.mention_draft, "drafts")
         if self._is_live:
             self.call_after_refresh(self.follower.start)
 
@@ -240,16 +238,6 @@ class BrowseScreen(Screen[None]):
                 task.cancel()
         key = self.state.before_search if self.state.query else self.panes.entries.key
         self.desk.saved.set_position(self.state.library.today(), key)
-
-    async def _mention_draft(self) -> None:
-        """Show a message about an unsaved edit of an earlier run."""
-        await self.desk.painted.wait()
-        memory = self.state.library.memory
-        folders = tuple(project.memory for project in memory.projects)
-        every = await OURS.run(partial(drafts.every, memory.home))
-        if draft := next((draft for draft in every if draft.path.startswith(folders)), None):
-            key = "a" if draft.new_day else "e on it"
-            self.desk.say(f"{quoted(draft.title)} was not saved. Press {key} to go on.")
 
     def _changed(self, state: IndexStatus) -> None:
         """Show the service's state, and read the lists again."""
