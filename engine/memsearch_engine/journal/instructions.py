@@ -68,9 +68,12 @@ _ORDERED = (
     r"führen?|ausführen|starten?|installieren?|lösche?n?|senden?|laden?|rufen?|"
     r"voer|uitvoeren|installeer|verwijder|stuur|draai|"
     r"uruchom|wykonaj|zainstaluj|usuń|wyślij|pobierz|"
-    r"запус\w+|выполн\w+|установ\w+|удал\w+|отправ\w+|скач\w+|"
+    r"запусти(?:те|ть)?|запускай(?:те)?|выполни(?:те|ть)?|выполняй(?:те)?|"
+    r"установи(?:те|ть)?|удали(?:те|ть)?|удаляй(?:те)?|отправь(?:те)?|отправить|"
+    r"отправляй(?:те)?|скачай(?:те)?|скачать|"
     r"çalıştır\w*|kur|yükle|sil|gönder\w*|indir|kör|installera|ta\s+bort|skicka"
 )
+_ADDING = r"(?:add|append|include|insert|answer|reply|say|tell|use|recommend|suggest)"
 _INSTRUCTS_ELSEWHERE = re.compile(
     rf"""(?ix)
     \b(?:{_WHEN})\b[^\n]{{0,80}}\b(?:{_ORDERED})\b
@@ -78,9 +81,11 @@ _INSTRUCTS_ELSEWHERE = re.compile(
     | (?:每次|之前|之后|总是|必须|务必|永远|先)[^。\n]{{0,40}}(?:运行|执行|安装|删除|发送|下载|上传)
     | (?:前|後|毎回|必ず|常に|まず)[^。\n]{{0,60}}(?:実行|インストール|削除|送信|ダウンロード)
     | (?:전에|후에|항상|반드시|먼저|매번)[^\n]{{0,60}}(?:실행|설치|삭제|전송|다운로드)
-    | \b(?:silently|secretly|quietly|covertly|without\s+(?:telling|asking|mentioning))\b
+    | \b(?:silently|secretly|quietly|covertly)\s+(?:{_ADDING}|{_DOING})\b
+    | \bwithout\s+(?:telling|asking|informing|mentioning)\b
     | \bwhen(?:ever)?\s+(?:the|an?|your)\s+(?:user|human|owner|developer|person)\s+
-        (?:asks?|says?|requests?|wants?|tells?|mentions?|prompts?)\b
+        (?:asks?|says?|requests?|wants?|tells?|mentions?|prompts?)\b[^.\n]{{0,80}}[,:;]\W*
+        (?:(?:please|always|never|first|then|also|you)\W+)*(?:{_ADDING}|{_DOING})\b
     """
 )
 #: The owner's own request, as capture writes it, may say whatever he likes.
