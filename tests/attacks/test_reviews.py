@@ -265,7 +265,7 @@ def test_no_free_descriptor_does_not_end_the_service(box, monkeypatch):
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     try:
-        connection = launch.Connection(box.home)
+        connection = launch.Connection(box.home, timeout_s=10)
         assert len(refused) == 2 and connection.server["protocol"]
         connection.close()
     finally:
