@@ -75,8 +75,7 @@ _OF_SCOPE = {
 class Memory:
     """One project's memory (or all of them).
 
-    Threads may share it: each open store is locked or bound to no thread. In asyncio, call it by
-    ``asyncio.to_thread``.
+    Threads may share it. In asyncio, call its methods with ``asyncio.to_thread``.
 
     Args:
         path: a folder inside the project; the current one by default.
@@ -536,7 +535,7 @@ class Memory:
         return number
 
     def facts(self) -> list[Fact]:
-        """Remembered facts that hold here, oldest first."""
+        """The facts of this project and those for all projects, oldest first."""
         from memsearch_engine.longterm.facts import facts
 
         here = None if self.everything else ("", self.project.id[:8])

@@ -43,7 +43,8 @@ class Where(NamedTuple):
     """Where an agent's files are looked for.
 
     Attributes:
-        home: the user's home folder. config: its ``.config``, or the folder in ``XDG_CONFIG_HOME``.
+        home: the user's home folder.
+        config: its ``.config``, or the folder in ``XDG_CONFIG_HOME``.
         root: the project's root; ``""`` to look only for files that apply to all projects.
         sessions: folders with the agent's sessions.
     """
@@ -80,8 +81,10 @@ class Source(NamedTuple):
     """A file that an agent reads by itself.
 
     Attributes:
-        path: the file. title: its kind, for people.
-        author: who writes it. everywhere: it applies to all projects.
+        path: the file.
+        title: its kind, for people.
+        author: who writes it.
+        everywhere: it applies to all projects.
         cap: how much of it is read at the start of a session.
         named_in: the index file that must name it, since it is not read at the start. None for a
             file that is read at the start or by its own rule.
@@ -100,7 +103,8 @@ class AgentFileSection(msgspec.Struct):
 
     Attributes:
         id: depends on the file and the text only.
-        text: without secrets. trail: the headings above it.
+        text: without secrets.
+        trail: the headings above it.
         line, end_line: first and last line, counted from 1.
         unread_by: agents that do not read all of it at the start of a session, because of their
             cap.
@@ -124,8 +128,11 @@ class AgentFile(msgspec.Struct):
     """The current state of one agent file.
 
     Attributes:
-        agents: who reads it. author: who writes it. scope: ``project`` or ``everywhere``.
-        modified: ISO 8601, local time. size: bytes.
+        agents: who reads it.
+        author: who writes it.
+        scope: ``project`` or ``everywhere``.
+        modified: ISO 8601, local time.
+        size: bytes.
         orphaned: its agent reads it only if another file names it, and no file does.
         problem: why it cannot be read, or ``""``.
     """
@@ -165,7 +172,8 @@ def sources(root: str, folders: AgentFolders) -> Found:
     """Return the existing agent files, each once, with the agents that read it.
 
     Args:
-        root: the project's root, or ``""``. folders: the agents' folders.
+        root: the project's root, or ``""``.
+        folders: the agents' folders.
     """
     home = user_home()
     config = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
@@ -240,7 +248,8 @@ def _read(
     """Read one file.
 
     Args:
-        readers: the agents that read it. caps: caps of all files, by real path.
+        readers: the agents that read it.
+        caps: caps of all files, by real path.
     """
     first = readers[0][1]
     scope: Literal["project", "everywhere"] = "everywhere" if first.everywhere else "project"

@@ -184,8 +184,9 @@ class Installer(abc.ABC):
         """Return an edited file without our part.
 
         Args:
-            path: the file. now: its bytes. before: its bytes before the installation, None if it
-                was new.
+            path: the file.
+            now: its bytes.
+            before: its bytes before the installation, None if it was new.
 
         Returns:
             The bytes to write, None to delete the file. An edited skill stays.
@@ -219,7 +220,8 @@ def own_file(path: Path, text: str, why: str, *, anew: bool = False) -> Patch:
     """Return a patch for a file that belongs to us. A link at its path is replaced.
 
     Args:
-        why: the purpose, for people. anew: an earlier patch removes what is at its folder's path.
+        why: the purpose, for people.
+        anew: an earlier patch removes what is at its folder's path.
     """
     before: bytes | Link | None = None if anew else link(path) or read(path)
     if isinstance(before, Link) and read(path) == text.encode():
@@ -265,9 +267,11 @@ class Client(NamedTuple):
 
     Attributes:
         title: its name for people.
-        file: path below the user's home. under: the tables that lead to the entry.
+        file: path below the user's home.
+        under: the tables that lead to the entry.
         entry: makes the entry from the path of our program.
-        variable: environment variable that replaces the file's folder. comments: the file is JSON5.
+        variable: environment variable that replaces the file's folder.
+        comments: the file is JSON5.
         moved_within: the file's folder below the one that *variable* names.
     """
 

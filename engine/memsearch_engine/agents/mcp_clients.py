@@ -120,7 +120,8 @@ def _without(known: Client, now: bytes, before: bytes | None) -> bytes | None:
     """Return a client's list without our entry and the tables that were made for it.
 
     Args:
-        now: the file's bytes. before: its bytes before the installation, None if it did not exist.
+        now: the file's bytes.
+        before: its bytes before the installation, None if it did not exist.
 
     Returns:
         None if nothing is left of a file that we created.

@@ -76,7 +76,8 @@ class Record(msgspec.Struct):
     """What an installation did.
 
     Attributes:
-        version: our version. at: seconds since 1970.
+        version: our version.
+        at: seconds since 1970.
         files: every file that it wrote, with the content before the first installation.
     """
 

@@ -21,8 +21,10 @@ def live(
 ) -> dict[TurnName, str]:
     """Read prompts from the agents' own sessions, without secrets.
 
-    Args: paths: turn -> path of its session, according to its anchor. stop: asked before each
-        session. After a stop, the remaining turns are missing in the result.
+    Args:
+        paths: turn -> path of its session, according to its anchor.
+        stop: asked before each session. After a stop, the remaining turns are missing in the
+            result.
 
     Returns:
         Turn -> prompt; ``""`` if the turn no longer exists.

@@ -39,9 +39,11 @@ class Transcripts:
     ) -> Excerpt:
         """Return the conversation behind an entry, from its agent, or else from the archive.
 
-        Args: turn: another turn of the same session. context: turns to add before and after it;
-            None for the whole session. near: the time of the entry. If the conversation lacks the
-            turn, it opens at the turn that began nearest to this time.
+        Args:
+            turn: another turn of the same session.
+            context: turns to add before and after it; None for the whole session.
+            near: the time of the entry. If the conversation lacks the turn, it opens at the turn
+                that began nearest to this time.
 
         Raises:
             NotFound: the conversation no longer exists.

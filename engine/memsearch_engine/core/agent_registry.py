@@ -62,26 +62,39 @@ PACKAGES = {
 class Agent(NamedTuple):
     """Facts about one agent.
 
-    Attributes: name: its name in commands. title: its name for people. tag: two letters for lists.
-        program: its command. resume: the command that resumes a session, with ``{session}``; () if
-        there is none. home_variable: environment variable that moves its home. home: its home below
-        the user's. sessions: where sessions are in it; ``""``: any folder may be named. writes:
-        ending of its session files. context_lines: lines of recent notes that a new session gets.
+    Attributes:
+        name: its name in commands.
+        title: its name for people.
+        tag: two letters for lists.
+        program: its command.
+        resume: the command that resumes a session, with ``{session}``; () if there is none.
+        home_variable: environment variable that moves its home.
+        home: its home below the user's.
+        sessions: where sessions are in it; ``""``: any folder may be named.
+        writes: ending of its session files.
+        context_lines: lines of recent notes that a new session gets.
         sessions_variable: environment variable that moves only its sessions, or ``""``.
-        also_called: other names in a query. anchor: word before the path in an anchor without an
-        agent name. anchor_path: what such a path contains; ``""``: anything. noted_by_minute:
-        memsearch's anchors of its turns have a minute and no turn. rewind_copies: a rewind copies
-        the turns into a new session. session_marks: beginnings of variables that its programs see
-        inside a session. injected_in: text in a session line that shows
-        output of a hook. compacted: text in a line that shows a context compaction. replaced: text
-        in a line that replaces all lines before it. transcript: path of a session's file below
-        ``sessions``, with ``{session}``, if hooks do not pass it. answers_flat: a hook's added
-        context is at the top level of its answer. escapes: it escapes angle brackets in added
-        context. is_quiet: a hook may print nothing. tools: its own tools that read memory.
-        shell_marks: variables that are set in its shells and servers. session_variable: the one of
-        them that holds the session's id. elsewhere: further folders below the user's home with
-        sessions. in_projects: its sessions are inside the projects. tells: moments at which context
-        can be injected. Empty: sessions are only imported, and there is no ``installer``.
+        also_called: other names in a query.
+        anchor: word before the path in an anchor without an agent name.
+        anchor_path: what such a path contains; ``""``: anything.
+        noted_by_minute: memsearch's anchors of its turns have a minute and no turn.
+        rewind_copies: a rewind copies the turns into a new session.
+        session_marks: beginnings of variables that its programs see inside a session.
+        injected_in: text in a session line that shows output of a hook.
+        compacted: text in a line that shows a context compaction.
+        replaced: text in a line that replaces all lines before it.
+        transcript: path of a session's file below ``sessions``, with ``{session}``, if hooks do not
+            pass it.
+        answers_flat: a hook's added context is at the top level of its answer.
+        escapes: it escapes angle brackets in added context.
+        is_quiet: a hook may print nothing.
+        tools: its own tools that read memory.
+        shell_marks: variables that are set in its shells and servers.
+        session_variable: the one of them that holds the session's id.
+        elsewhere: further folders below the user's home with sessions.
+        in_projects: its sessions are inside the projects.
+        tells: moments at which context can be injected. Empty: sessions are only imported, and
+            there is no ``installer``.
     """
 
     name: str

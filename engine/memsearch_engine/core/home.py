@@ -66,8 +66,9 @@ class Home:
     def put(path: Path, data: bytes, *, durable: bool = False) -> None:
         """Replace a file of ours by *data*, atomically and readable by its owner only.
 
-        Args: durable: wait until the data is on the disk; otherwise a power cut may leave the old
-            file.
+        Args:
+            durable: wait until the data is on the disk; otherwise a power cut may leave the old
+                file.
 
         Raises:
             OSError: it cannot be written.
@@ -329,7 +330,8 @@ class AgentFolders(NamedTuple):
         """Find the folders.
 
         Args:
-            environment: environment variables to read. seen: further folders by agent.
+            environment: environment variables to read.
+            seen: further folders by agent.
         """
         from memsearch_engine.core import agent_registry
 

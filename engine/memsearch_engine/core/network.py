@@ -110,8 +110,9 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 def proxy_for(address: str, *, grpc: bool = False) -> str:
     """The proxy for *address*; ``""`` for none.
 
-    Args: grpc: a gRPC server; ``grpc_proxy`` and ``no_grpc_proxy`` come first, and only http
-        proxies work.
+    Args:
+        grpc: a gRPC server; ``grpc_proxy`` and ``no_grpc_proxy`` come first, and only http proxies
+            work.
 
     Raises:
         Unreachable: the proxy's kind is not supported.

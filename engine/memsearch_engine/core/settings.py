@@ -353,8 +353,9 @@ def _pop_nested(table: Any, parts: list[str]) -> None:
 def _write(file: Path, values: dict[str, Any], *, private: bool = False) -> None:
     """Write keys into a TOML file (None removes one). Other content and comments stay.
 
-    Args: private: the file may contain API keys, so only its owner may read it. Links in a project
-        are not followed out of it.
+    Args:
+        private: the file may contain API keys, so only its owner may read it. Links in a project
+            are not followed out of it.
     """
     import tomlkit  # only here: 40 ms
 

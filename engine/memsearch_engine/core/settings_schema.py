@@ -163,11 +163,11 @@ class Task(msgspec.Struct, kw_only=True):
 
     Attributes:
         enabled: whether it runs by itself.
-        provider: as capture.summarize.provider; native: the agent of this table.
+        provider: a value of capture.summarize.provider; native: the agent of this table.
         model: another model than the provider's default.
         min_interval_hours: pause after each run, in hours.
-        input_dir: folder of the notes, below the project; empty: the usual one.
-        output_file: the page, below the project; empty: the usual one.
+        input_dir: folder of the notes, below the project; empty: the default.
+        output_file: the page, below the project; empty: the default.
     """
 
     enabled: bool = False

@@ -91,8 +91,11 @@ class Advice(msgspec.Struct):
     """One line of advice.
 
     Attributes:
-        about: ``"path"``, ``"command"`` or ``"error"``. entry: id of the note to cite.
-        line: the text. why: the reason, for the log. subject: the path, command or error.
+        about: ``"path"``, ``"command"`` or ``"error"``.
+        entry: id of the note to cite.
+        line: the text.
+        why: the reason, for the log.
+        subject: the path, command or error.
     """
 
     about: str
@@ -126,7 +129,9 @@ class ActionAdviser:
         """Advice on the files or the command of a tool call, the most specific first.
 
         Args:
-            tool: the tool's name. given: its input. cwd: working folder; default: project root.
+            tool: the tool's name.
+            given: its input.
+            cwd: working folder; default: project root.
         """
         if command := work.command(tool, given, self.project.root, cwd):
             if not command.is_looking:

@@ -56,9 +56,12 @@ def carried(
     """Build the text that is injected when a session continues after a context compaction.
 
     Args:
-        project: its identity. memory: its memory folder. who: (agent, session).
+        project: its identity.
+        memory: its memory folder.
+        who: (agent, session).
         summary: the agent's own summary, ``""`` if unknown.
-        turn_of: (agent, session, turn) -> the archived turn. max_tokens: cap.
+        turn_of: (agent, session, turn) -> the archived turn.
+        max_tokens: cap.
 
     Returns:
         The injection, and the notes to log.

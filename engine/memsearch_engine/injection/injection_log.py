@@ -64,8 +64,10 @@ class InjectedNote(msgspec.Struct, kw_only=True):
     """A note as it was injected into a session.
 
     Attributes:
-        entry: the entry's id. tokens: estimated size of what was injected of it.
-        confidence: probability that it is relevant, 0 to 1. why: reasons in words.
+        entry: the entry's id.
+        tokens: estimated size of what was injected of it.
+        confidence: probability that it is relevant, 0 to 1.
+        why: reasons in words.
         terms: words that the prompt and the note share; nothing else of the prompt is stored.
         outcome: ``""``, ``"cited"`` or ``"opened"``.
     """
@@ -82,7 +84,8 @@ def store_texts(home: Home, name: str, texts: dict[int, tuple[str, int]]) -> Non
     """Store the texts that sessions can be given at their start, and delete old, unused ones.
 
     Args:
-        name: id of this set of texts. texts: maximum number of lines -> (text, tokens).
+        name: id of this set of texts.
+        texts: maximum number of lines -> (text, tokens).
     """
     rows = [(name, lines, text, tokens, time.time()) for lines, (text, tokens) in texts.items()]
     with using(home, _SCHEMA) as db, transaction(db):
@@ -128,7 +131,8 @@ def record(
     """Log that a session was given *text* with *notes* in it.
 
     Args:
-        event: the agent's event. tokens: estimated size of *text*.
+        event: the agent's event.
+        tokens: estimated size of *text*.
         wait_s: longest wait for another process that writes, in seconds.
         at: seconds since 1970; None for now.
 
@@ -191,7 +195,8 @@ class SessionInjections(msgspec.Struct):
     """What was injected into a session since its context was last compacted.
 
     Attributes:
-        entries: ids of injected notes. tokens: tokens spent at prompts and actions.
+        entries: ids of injected notes.
+        tokens: tokens spent at prompts and actions.
         texts: all injected texts.
     """
 
@@ -281,7 +286,9 @@ class InjectionRecord(msgspec.Struct, kw_only=True):
     """One record of the log: a text that a session was given.
 
     Attributes:
-        at: seconds since 1970. event: the agent's event. text_id: id of the stored text.
+        at: seconds since 1970.
+        event: the agent's event.
+        text_id: id of the stored text.
         notes: the injected notes; empty for the text at a session's start.
     """
 
@@ -311,7 +318,8 @@ def records(home: Home, session: str = "", limit: int = 50) -> list[InjectionRec
     """Records of the log, newest first.
 
     Args:
-        session: only this session's; ``""`` for all. limit: at most so many.
+        session: only this session's; ``""`` for all.
+        limit: at most so many.
     """
     with using(home, _SCHEMA) as db:
         rows = db.execute(

@@ -36,7 +36,8 @@ class NoteFiles:
     """The current entries of a memory folder. Each file is read once.
 
     Args:
-        memory: the folder. origin: knows which entries this home wrote or its owner released.
+        memory: the folder.
+        origin: knows which entries this home wrote or its owner released.
     """
 
     def __init__(self, memory: str, origin: Origin) -> None:

@@ -85,8 +85,10 @@ class PromptInjection(msgspec.Struct, kw_only=True):
     """What is injected at one moment.
 
     Attributes:
-        text: the fenced text, ``""`` for nothing. tokens: its estimated size.
-        line: one line for the person at the keyboard. reason: why nothing is injected.
+        text: the fenced text, ``""`` for nothing.
+        tokens: its estimated size.
+        line: one line for the person at the keyboard.
+        reason: why nothing is injected.
         considered: all rated hits.
     """
 
@@ -101,7 +103,8 @@ class SelectedNote(msgspec.Struct, frozen=True):
     """A note chosen for injection.
 
     Attributes:
-        text: the rendered line. said: the part of it that quotes the note or its conversation.
+        text: the rendered line.
+        said: the part of it that quotes the note or its conversation.
     """
 
     hit: Hit
@@ -173,8 +176,11 @@ def select(
     """Choose the notes of *answer* that are injected into this session now.
 
     Args:
-        limits: budgets. memory: the project's memory folder. answer: after ``rate``.
-        prompt: as ``prompt_query`` cleaned it. topics: the result of ``rate``.
+        limits: budgets.
+        memory: the project's memory folder.
+        answer: after ``rate``.
+        prompt: as ``prompt_query`` cleaned it.
+        topics: the result of ``rate``.
 
     Returns:
         The injection, and the notes to log.
@@ -221,7 +227,9 @@ class _Selection:
     """The notes chosen so far for one prompt, and what is left of the budget.
 
     Args:
-        answer: the rated hits. terms: words of the prompt. topics: ``outcome.topics`` of the hits.
+        answer: the rated hits.
+        terms: words of the prompt.
+        topics: ``outcome.topics`` of the hits.
     """
 
     def __init__(
@@ -372,7 +380,8 @@ def _outcome_of_note(entry: Entry, terms: set[str], room: int) -> str:
     If not all lines fit, those that share most words with the prompt are kept.
 
     Args:
-        terms: words of the prompt. room: tokens.
+        terms: words of the prompt.
+        room: tokens.
     """
     lines = notes.outcome_lines(entry.body)
     places: set[int] = set()

@@ -54,7 +54,9 @@ class Context(msgspec.Struct):
     """The text for the start of a session.
 
     Attributes:
-        text: fenced; ``""`` for nothing. tokens: its estimated size. memories: entries in all.
+        text: fenced; ``""`` for nothing.
+        tokens: its estimated size.
+        memories: entries in all.
         left_out: entries of the newest days that are quarantined, expired or superseded.
     """
 
@@ -68,9 +70,12 @@ class _InjectableNotes(NamedTuple):
     """The injectable lines of a memory folder, read once for all agents' limits.
 
     Attributes:
-        days: (day, lines), newest day first. team: newest lines shared by others, newest last.
-        first, last: first and last day of all files. memories: number of entries.
-        left_out: as in ``Context``. own: lines by agent session.
+        days: (day, lines), newest day first.
+        team: newest lines shared by others, newest last.
+        first, last: first and last day of all files.
+        memories: number of entries.
+        left_out: as in ``Context``.
+        own: lines by agent session.
         until: last day (ISO) on which all lines may be injected; ``""`` for no limit.
     """
 

@@ -70,7 +70,9 @@ def note(
     """Count uses of memories. Unknown ids do no harm.
 
     Args:
-        ids: memory ids. kind: a key of ``WEIGHTS``. turn: the citing turn, or the day of a read.
+        ids: memory ids.
+        kind: a key of ``WEIGHTS``.
+        turn: the citing turn, or the day of a read.
         at: seconds since 1970; 0 for now.
     """
     when = at or time.time()

@@ -61,8 +61,8 @@ class _Piece(msgspec.Struct, frozen=True):
     """A section of one version: its own lines, without those of sections inside it.
 
     Attributes:
-        key: the entry's id; for a bare heading, its words and what is below it. tail: blank
-            lines after it.
+        key: the entry's id; for a bare heading, its words and what is below it.
+        tail: blank lines after it.
         is_last: whether it ends its file.
     """
 

@@ -140,7 +140,7 @@ class Entry(msgspec.Struct):
 
     @property
     def kind(self) -> str:
-        """``turn`` if an agent's turn left it, ``note`` if a person wrote it."""
+        """``turn`` if it was made from an agent's turn, ``note`` if a person wrote it."""
         return "turn" if self.anchors else "note"
 
     @property

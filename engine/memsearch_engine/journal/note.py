@@ -13,16 +13,22 @@ class Note(msgspec.Struct, frozen=True):
     """A note as its file had it when it was read.
 
     Attributes:
-        id: stable. hash: of its bytes; ``if_match`` of an edit or deletion compares it.
-        day: ``YYYY-MM-DD``; ``""`` in a file that is no day. time: ``HH:MM`` or ``""``.
-        agent, session, turn: of its turn; ``""`` if a person wrote it. kind: ``turn`` or ``note``.
-        title: its first line. text: without heading, anchors and marks. content: as written.
+        id: stable.
+        hash: of its bytes; ``if_match`` of an edit or deletion compares it.
+        day: ``YYYY-MM-DD``; ``""`` in a file that is no day.
+        time: ``HH:MM`` or ``""``.
+        agent, session, turn: of its turn; ``""`` if a person wrote it.
+        kind: ``turn`` or ``note``.
+        title: its first line.
+        text: without heading, anchors and marks.
+        content: as written.
         marks: ``pin``, ``expires``, ``confidence``, ``superseded-by`` and others, by name.
-        path: the file. start_line, end_line: from 1, inclusive.
+        path: the file.
+        start_line, end_line: from 1, inclusive.
         anchor: where its conversation is; None if a person wrote it.
         replaced: placeholders of secrets that were removed when it was written just now.
-        unconfirmed: why a note that was written just now could not be read again or prepared
-            for sessions, or ``""``.
+        unconfirmed: why a note that was written just now could not be read again or prepared for
+            sessions, or ``""``.
     """
 
     id: str

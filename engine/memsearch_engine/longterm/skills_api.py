@@ -190,8 +190,11 @@ class Skills:
     def install(self, name: str, planned: list[Patch]) -> list[str]:
         """Write the files that were shown.
 
+        Args:
+            planned: the result of ``planned``.
+
         Returns:
-            The paths.
+            The paths of the written files.
 
         Raises:
             Unreachable: a file has changed since.

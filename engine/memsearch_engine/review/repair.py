@@ -128,7 +128,7 @@ class Repair:
         self._scope = scope
 
     def findings(self) -> list[RepairCandidate]:
-        """List possible repairs: vanished notes first, then junk, then repetitions.
+        """List possible repairs: first lost and wrongly merged notes, then junk, then repetitions.
 
         Pinned notes are never junk.
         """

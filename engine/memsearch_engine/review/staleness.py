@@ -93,7 +93,7 @@ class Staleness:
         return self.of(section)
 
     def of(self, section: Section) -> NoteStaleness | None:
-        """``standing`` of a section that was read already."""
+        """The result of ``standing`` for the note of a section, without reading it again."""
         return self._of(section.project or self._scope.project, section.entry)
 
     def of_entry(self, entry: Entry, path: str) -> NoteStaleness | None:

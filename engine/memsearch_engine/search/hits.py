@@ -106,8 +106,8 @@ class Hit(msgspec.Struct):
 class Answer(msgspec.Struct):
     """The hits of a search, best first. Iterating over an answer yields its hits.
 
-    There is no lower limit for scores. On the evaluation set, a limit that removes a third of the
-    wrong answers to unanswerable questions hides more right answers than it removes wrong ones.
+    A hit needs no minimum score: in the evaluation, a minimum hid more right answers than it
+    removed wrong ones.
 
     Attributes:
         mode: how it was found: ``hybrid``, ``dense``, ``bm25`` or ``lexical``.

@@ -229,7 +229,10 @@ class SearchRequest(msgspec.Struct):
 
     @property
     def filters_after_fetch(self) -> bool:
-        """Whether ``admits`` may remove rows that the index returns, so that more are needed."""
+        """Whether some filters are checked only after the index has returned rows.
+
+        ``admits`` may then remove rows, so the index must return more than the limit.
+        """
         return bool(
             self.filter.sessions
             or self.has
@@ -244,7 +247,7 @@ class SearchRequest(msgspec.Struct):
 
     @property
     def checks_note_text(self) -> bool:
-        """Whether ``admits`` needs ``Row.note_text``."""
+        """Whether a check needs the whole note and not one chunk (``Row.note_text``)."""
         return bool(self.phrases or self.excluded)
 
     @property

@@ -25,7 +25,7 @@ _ANSWER_S = 80.0  # additional time for a busy service
 
 
 class UpdateKind(StrEnum):
-    """The kind of a change."""
+    """What happened to a note, in an ``Update`` of ``Memory.watch``."""
 
     ADDED = "added"
     CHANGED = "changed"

@@ -67,8 +67,10 @@ class PastActions:
 
         ``note(act.entry)`` is the note of a turn.
 
-        Args: path: absolute, relative to the current folder or to the project, or only its last
-            parts. limit: number of turns.
+        Args:
+            path: absolute, relative to the current folder or to the project, or only its last
+                parts.
+            limit: number of turns.
 
         Raises:
             UsageError: the path is empty.

@@ -49,11 +49,14 @@ class Searcher:
     ) -> Answer:
         """Search by meaning and words, or by words alone if the index can't answer in time.
 
-        Args: query: text as a person types it, or a parsed request. The limit, mode and fusion of a
-            parsed request replace the arguments. limit: number of hits. mode: ``hybrid``,
-            ``dense``, ``bm25`` or ``lexical``. fusion: ``weighted`` or ``rrf``; the configured one
-            by default. wait: start the service if needed and wait ``HYBRID_WAIT_S`` for it;
-            otherwise answer from what is available now.
+        Args:
+            query: text as a person types it, or a parsed request. The limit, mode and fusion of a
+                parsed request replace the arguments.
+            limit: number of hits.
+            mode: ``hybrid``, ``dense``, ``bm25`` or ``lexical``.
+            fusion: ``weighted`` or ``rrf``; the configured one by default.
+            wait: start the service if needed and wait ``HYBRID_WAIT_S`` for it; otherwise answer
+                from what is available now.
         """
         request = request_of(query, limit=limit, mode=mode, fusion=fusion)
         answer = self._as_of(self._search(_deepened(request), wait), request)

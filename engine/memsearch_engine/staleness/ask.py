@@ -24,10 +24,10 @@ class NoteToCheck(msgspec.Struct):
     """A note to check.
 
     Attributes:
-        at: when it was written, or confirmed to hold; seconds since 1970. branch: of its turn,
-            or ``""``.
-        references: what it names; None: find it in ``text``. confirmed: the owner confirmed that it
-            holds.
+        at: when it was written, or confirmed to hold; seconds since 1970.
+        branch: of its turn, or ``""``.
+        references: what it names; None: find it in ``text``.
+        confirmed: the owner confirmed that it holds.
     """
 
     entry_id: str

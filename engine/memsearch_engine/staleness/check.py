@@ -67,9 +67,10 @@ class Checker:
     """Compares the notes of one project, for one run.
 
     Args:
-        root: of the work tree. tracked: path -> (mtime, size) from git's index. modules: paths
-            of submodules.
-        known: all commits of branches, by first digits. branches: existing and former branches.
+        root: of the work tree.
+        tracked: path -> (mtime, size) from git's index.
+        modules: paths of submodules. known: all commits of branches, by first digits. branches:
+            existing and former branches.
     """
 
     def __init__(

@@ -26,10 +26,12 @@ class ReferenceState(msgspec.Struct, frozen=True, omit_defaults=True):
 
     Attributes:
         name: as in the note.
-        path: the file that is meant, or had it last. to: where it moved.
-        commit: that removed or moved it (10 digits). day: of that commit, ``YYYY-MM-DD``.
-        commits: number of commits that changed it since. share: share of its lines that are
-            gone, 0 to 1.
+        path: the file that is meant, or had it last.
+        to: where it moved.
+        commit: that removed or moved it (10 digits).
+        day: of that commit, ``YYYY-MM-DD``.
+        commits: number of commits that changed it since.
+        share: share of its lines that are gone, 0 to 1.
     """
 
     kind: Kind

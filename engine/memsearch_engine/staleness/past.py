@@ -73,7 +73,8 @@ class Past:
     """The history of one repository. Not shared between threads.
 
     Args:
-        store: its objects (dulwich). file: the database; created if it is missing or unusable.
+        store: its objects (dulwich).
+        file: the database; created if it is missing or unusable.
     """
 
     def __init__(self, store: Any, file: Path) -> None:
@@ -102,8 +103,9 @@ class Past:
         """Read new commits up to *head*.
 
         Args:
-            shallow: commits whose parents were not fetched. since: time of the oldest note.
-                report: (step, done, total).
+            shallow: commits whose parents were not fetched.
+            since: time of the oldest note.
+            report: (step, done, total).
         """
         known = dict(self._db.execute("SELECT id, n FROM commits"))
         meta = dict(self._db.execute("SELECT key, value FROM meta"))

@@ -230,7 +230,7 @@ class Sync:
         )
 
     def uninstall_driver(self, *, dry_run: bool = False) -> list[Patch]:
-        """Uninstall the merge driver, byte for byte.
+        """Uninstall the merge driver, and restore the changed files byte for byte.
 
         Args:
             dry_run: change nothing.

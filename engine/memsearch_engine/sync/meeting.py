@@ -37,8 +37,9 @@ class SyncState(msgspec.Struct, frozen=True):
     """State of sync on this machine.
 
     Attributes:
-        remote: its address, or ``""``. last: the last round. worked: time of the last good
-            round, in seconds since 1970; 0: never.
+        remote: its address, or ``""``.
+        last: the last round.
+        worked: time of the last good round, in seconds since 1970; 0: never.
         elsewhere: projects of other machines without a folder here.
     """
 

@@ -41,7 +41,8 @@ def trust(
     """Return ``config.toml`` with our hooks trusted.
 
     Args:
-        base: Codex' folder. config: the bytes of ``config.toml``, None if it does not exist.
+        base: Codex's folder.
+        config: the bytes of ``config.toml``, None if it does not exist.
         ours: returns whether a command is ours.
         plugins: trust the hooks of our plugin from a marketplace, not those of ``hooks.json``.
 

@@ -82,8 +82,10 @@ class ArchiveStatus(msgspec.Struct):
     """Size of the archive.
 
     Attributes:
-        turns: number of turn names. contents: number of stored contents.
-        bytes: size of the file on disk. raw: size of the contents before compression, in bytes.
+        turns: number of turn names.
+        contents: number of stored contents.
+        bytes: size of the file on disk.
+        raw: size of the contents before compression, in bytes.
         oldest, newest: seconds since 1970, 0 if the archive is empty.
     """
 

@@ -62,7 +62,8 @@ class Scanner(ABC):
         """Take one line of the file.
 
         Args:
-            offset: where the line begins, in bytes. raw: the line.
+            offset: where the line begins, in bytes.
+            raw: the line.
 
         Returns:
             (turn id, offset where that turn begins) as soon as a turn is known, else None.
@@ -152,7 +153,8 @@ class Offsets(msgspec.Struct):
     """Where the turns of one file begin.
 
     Attributes:
-        layout: version of this format. inode, head: identify the file.
+        layout: version of this format.
+        inode, head: identify the file.
         size: how far the file was read, in bytes.
         ids, starts: id and offset in bytes of each turn.
         after: turns that do not follow the turn before them in the file -> what they follow, in a

@@ -32,7 +32,8 @@ class Excerpt(msgspec.Struct):
     Attributes:
         turns: the requested turns, oldest first.
         index: position of the wanted turn in ``turns``, -1 if none was named.
-        first: position of ``turns[0]`` in the session. total: number of turns of the session.
+        first: position of ``turns[0]`` in the session.
+        total: number of turns of the session.
         state: ``live``, or ``archived`` if the agent no longer has the session.
         left_out: number of characters that ``shorten`` removed.
         is_near: the wanted turn is missing; ``index`` is the turn that began nearest to it.
@@ -253,7 +254,8 @@ def open_file(
     Its content decides the agent.
 
     Args:
-        turn: the wanted turn; ``""`` for all. session: needed if the file holds several.
+        turn: the wanted turn; ``""`` for all.
+        session: needed if the file holds several.
         context: number of turns on each side. None: the whole session.
 
     Raises:
@@ -328,7 +330,8 @@ def place_with(conversation: Conversation, words: Sequence[str], start: int, ste
     """Return the position of the next turn after *start* that contains one of *words*, else -1.
 
     Args:
-        words: casefolded. start: this turn itself is not searched.
+        words: casefolded.
+        start: this turn itself is not searched.
         step: 1 searches forwards, -1 backwards.
     """
     last = len(conversation.ids) - 1

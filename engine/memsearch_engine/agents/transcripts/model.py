@@ -97,7 +97,8 @@ def brings_outside(tool: str, given: str) -> bool:
     """Return whether a tool call takes in content from outside this machine.
 
     Args:
-        tool: the tool's name. given: its input as text.
+        tool: the tool's name.
+        given: its input as text.
     """
     name = tool.lower()
     if _OURS.fullmatch(name):
@@ -129,8 +130,11 @@ class Turn(msgspec.Struct):
     Attributes:
         turn: the agent's own id of the request (``promptId``, ``turn_id``, or the user message's
             id).
-        started, ended: ISO 8601 with zone. cwd: the working folder.
-        user: the prompt. assistant: the answer. tools: the tool calls in their order.
+        started, ended: ISO 8601 with zone.
+        cwd: the working folder.
+        user: the prompt.
+        assistant: the answer.
+        tools: the tool calls in their order.
         status: ``done``, ``interrupted`` (no answer came) or ``failed`` (the model or its API
             refused).
         outside: a tool brought in content from outside the machine (web, MCP).
@@ -213,8 +217,10 @@ class Session(msgspec.Struct, frozen=True):
     """A session as its agent stores it.
 
     Attributes:
-        path: the file. kind: the word for ``path`` in anchors: transcript, rollout or db.
-        modified: seconds since 1970. size: bytes, 0 if unknown.
+        path: the file.
+        kind: the word for ``path`` in anchors: transcript, rollout or db.
+        modified: seconds since 1970.
+        size: bytes, 0 if unknown.
     """
 
     agent: str

@@ -41,7 +41,8 @@ def note(
     """Record the cost of a call.
 
     Args:
-        purpose: what the call was for. agent: the agent of the session.
+        purpose: what the call was for.
+        agent: the agent of the session.
         at: time of the call in seconds since 1970. None: now.
     """
     usd, at = _usd(llm, provider, reply), time.time() if at is None else at

@@ -61,7 +61,8 @@ def work(
     """Let a model use *tools* until it calls no more. Return its last text.
 
     Args:
-        max_turns: limit of requests. answer_tokens: limit of each answer, in tokens.
+        max_turns: limit of requests.
+        answer_tokens: limit of each answer, in tokens.
         before_turn: called before each request; raises to end the work (a cap, a lost claim).
         after_turn: called with the answer and cost of each request.
 

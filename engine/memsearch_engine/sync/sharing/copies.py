@@ -45,7 +45,10 @@ _NAME = re.compile(r"[\w.:=-]{1,200}")  # the name of a session or a turn
 
 
 class ShareChange(StrEnum):
-    """The effect of sharing a note, or of importing one from a pack."""
+    """What sharing a note, or importing it from a pack, changes.
+
+    ``SAME``: the same copy exists already. ``REFUSED``: nothing is written.
+    """
 
     NEW = "new"
     CHANGED = "changed"
