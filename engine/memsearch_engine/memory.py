@@ -218,8 +218,8 @@ class Memory:
             name: the project's name, or the path of its folder.
 
         Raises:
-            UsageError: no project of that name, or several. Unreachable: the service can't be
-                started.
+            UsageError: no project of that name, or several.
+            Unreachable: the service can't be started.
         """
         return self._scope.forget_project(name)
 
@@ -257,7 +257,8 @@ class Memory:
             name: the id of a hit, an entry or a chunk, or an unambiguous prefix of one.
 
         Raises:
-            NotFound: no such entry in any project. UsageError: the id is too short or ambiguous.
+            NotFound: no such entry in any project.
+            UsageError: the id is too short or ambiguous.
         """
         return self._scope.note(name)
 
@@ -335,15 +336,17 @@ class Memory:
         return self.transcripts.presentable(found, full, raw)
 
     def compact(self, source: str = "", asked: DigestRequest | None = None) -> Compact:
-        """A digest of many notes, which can be written into today's file as one note.
+        """Prepare a digest of many notes, which can be written into today's file as one note.
 
         Args:
             source: a file, a day, days (``A..B``), ``week`` for the seven days before today, or a
                 query; '' for all notes.
-            asked: who writes it and how; the settings say so where it is None.
+            asked: the provider and the template; None for those of the settings.
 
         Raises:
-            UsageError. NotFound: no notes. SettingsError: no such provider.
+            UsageError: the source or the template of *asked* is not valid.
+            NotFound: the source has no notes.
+            SettingsError: no such provider.
         """
         from memsearch_engine.longterm.digest.api import Compact
         from memsearch_engine.longterm.digest.compact import DigestRequest
@@ -430,7 +433,8 @@ class Memory:
             if_match: the hash that the entry (one) must still have.
 
         Raises:
-            NotFound: no such entry. Conflict: one changed since it was read.
+            NotFound: no such entry.
+            Conflict: one changed since it was read.
         """
         return self._editor.delete(*notes, if_match=if_match)
 

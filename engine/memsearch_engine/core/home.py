@@ -173,7 +173,10 @@ class Home:
 
     @property
     def longterm_baseline(self) -> Path:
-        """A bare git repository beside the workspace; one inside it would be the user's."""
+        """The bare git repository with earlier states of the long-term memory.
+
+        It is beside the workspace, because a repository inside it would be the user's own.
+        """
         return self.root / "longterm.git"
 
     @property

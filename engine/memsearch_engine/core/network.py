@@ -190,7 +190,8 @@ def open_url(request: urllib.request.Request, timeout_s: float) -> Any:
     """Send a request, without redirects.
 
     Raises:
-        Offline: it must not leave this machine. Unreachable: the proxy cannot be used.
+        Offline: it must not leave this machine.
+        Unreachable: the proxy cannot be used.
         OSError, http.client.HTTPException: it failed.
     """
     check(request.full_url)

@@ -39,9 +39,10 @@ def base_of(path: str) -> str:
 def real(path: str) -> str:
     """*path* with links resolved.
 
-    Raises: OSError: a link leads out of the project's ``.memsearch`` (which must not be a link
-        itself) or, for other files, out of their folder. Otherwise we would write into another file
-        of the project.
+    Raises:
+        OSError: a link leads out of the project's ``.memsearch`` (which must not be a link itself)
+            or, for other files, out of their folder. Otherwise we would write into another file of
+            the project.
     """
     base = os.path.realpath(base_of(path))
     if path.startswith(os.path.join(base_of(path), MARKER)):

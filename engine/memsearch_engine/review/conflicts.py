@@ -88,7 +88,7 @@ class Conflicts:
         versions.decide(self._scope.journal, folder, shown, other, body)
 
     def get(self, name: str) -> TextConflict:
-        """The conflict of which the note's id, or the other text's id, begins with *name*.
+        """The conflict with an id that begins with *name*: the id of the note or of the other text.
 
         Raises NotFound.
         """

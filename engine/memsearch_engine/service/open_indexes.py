@@ -98,8 +98,9 @@ class OpenIndexes:
         Returns:
             The fingerprint of the index that the settings name.
 
-        Raises: MemsearchError: the model or the store can't be opened. Stores may also raise their
-            own errors.
+        Raises:
+            MemsearchError: the model or the store can't be opened. Stores may also raise their own
+                errors.
         """
         self.give_up()
         self.retire()

@@ -137,8 +137,9 @@ class RepositoryChecker:
             progress: called with phase, done and total.
             cancelled: returns whether to stop.
 
-        Raises: Unreachable: there is no repository, the process failed, or the comparison was
-            cancelled.
+        Raises:
+            Unreachable: there is no repository, the process failed, or the comparison was
+                cancelled.
         """
         common_dir = self._common_dir(project)
         if not common_dir:

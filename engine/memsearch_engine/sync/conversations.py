@@ -64,7 +64,8 @@ def exchange(
     """Exchange turns with *tree*. Local changes are written at once, others with the caller's push.
 
     Raises:
-        NoKey: it is encrypted and the key is missing. Unreachable: the archive cannot be written.
+        NoKey: it is encrypted and the key is missing.
+        Unreachable: the archive cannot be written.
     """
     done, archive, size = Exchanged(), Archive(home), 0
     try:

@@ -145,7 +145,8 @@ def rewrite(home: Home, where: SyncSettings) -> None:
     The other machines refuse that until their owner says ``rejoin``.
 
     Raises:
-        Refused: another machine wrote meanwhile. Away, Unreachable: as ``sync``.
+        Refused: another machine wrote meanwhile.
+        Away, Unreachable: as ``sync``.
     """
     remote = checked(where.remote)
     with alone(home) as (clone, state):
