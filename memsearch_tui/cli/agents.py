@@ -123,8 +123,8 @@ def not_written_here(memory: Memory) -> str:
     proof = f" ({cited} with a conversation that is on this machine)" if cited else ""
     return (
         f"no session gets {many(len(arrived), 'note')} that this program did not write{proof}:"
-        " `memsearch review` lists what waits, `memsearch review accept quarantine` releases all of"
-        " it"
+        " `memsearch review` lists what waits, `memsearch review accept quarantine` releases"
+        " them"
     )
 
 

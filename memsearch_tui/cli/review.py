@@ -213,6 +213,24 @@ def review_reject(names: tuple[str, ...], everything: bool, yes: bool, json_: bo
     return _decide(Memory(everything=everything), names, False, None, yes=yes, json_=json_)
 
 
+def _without_single(
+    memory: Memory, names: tuple[str, ...], cases: list[ReviewItem]
+) -> list[ReviewItem]:
+    """Leave out the cases that only the name of their group means, and that it does not accept."""
+    groups = {name for name, _ in REVIEW_GROUPS.values()}
+    if not groups.intersection(names):
+        return cases
+    own = memory.review.named([name for name in names if name not in groups], cases)
+    left = [case for case in cases if case.single and case not in own]
+    if left:
+        ids = " ".join(case.id for case in left[:_SHOWN])
+        output.say(
+            f"left out {many(len(left), 'note')} that may hold orders or outside content; look, and"
+            f" accept each by its id: {ids}"
+        )
+    return [case for case in cases if case not in left]
+
+
 def _decide(
     memory: Memory,
     names: tuple[str, ...],
@@ -228,6 +246,8 @@ def _decide(
     word = "accept" if accept else "reject"
     cases = _found(memory, names)
     fit = [case for case in cases if (case.yes if accept else case.no)]
+    if accept:
+        fit = _without_single(memory, names, fit)
     if not fit:
         raise UsageError(f"nothing of this can be {word}ed", f"`memsearch review open {names[0]}`")
     if text is not None and (len(fit) != 1 or not fit[0].text):

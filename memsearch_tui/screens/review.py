@@ -182,7 +182,9 @@ class ReviewScreen(Screen[Item]):
         group = [
             one
             for one in self._cases.values()
-            if one.kind == case.kind and (one.yes if yes else one.no) and not (yes and one.asks)
+            if one.kind == case.kind
+            and (one.yes if yes else one.no)
+            and not (yes and (one.asks or one.single))
         ]
 
         async def answer() -> None:
@@ -197,6 +199,8 @@ class ReviewScreen(Screen[Item]):
             verb = "Accept" if yes else "Reject"
             question = f"{verb} all {len(group)} of “{TITLES[case.kind]}”? Type yes"
             self.app.push_screen(AskScreen(question, ""), decided)
+        else:
+            self.say("these are decided one by one")
 
     async def action_scan(self) -> None:
         """Look for secrets, too."""

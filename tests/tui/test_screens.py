@@ -366,6 +366,10 @@ def test_review_carries_out_what_the_owner_says(world):
             "British English" in (world.home.longterm / "MEMORY.md").read_text()
             and kinds(app)[0] == "held"
         )
+        await pilot.press("A")  # outside content is not released with its group
+        await settled(pilot)
+        assert isinstance(app.screen, ReviewScreen) and kinds(app)[0] == "held"
+        assert "one by one" in str(app.screen.query_one("#status").content)
         await pilot.press("a")
         await settled(pilot)
         assert "<!-- trust:released -->" in world.day().read_text() and kinds(app) == [

@@ -57,6 +57,7 @@ class ReviewItem(msgspec.Struct, frozen=True):
         subject: the data that its module needs to decide it.
         notes: ids of the entries that it is about.
         sessions: the sessions that it comes from.
+        single: it is accepted under its own name, but not with its group.
     """
 
     kind: Kind
@@ -70,6 +71,7 @@ class ReviewItem(msgspec.Struct, frozen=True):
     subject: Any = None
     notes: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
+    single: bool = False
 
     @property
     def id(self) -> str:

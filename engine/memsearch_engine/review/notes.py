@@ -64,6 +64,7 @@ def _untrusted(note: QuarantinedNote) -> ReviewItem:
         "delete",
         subject=[note],
         notes=(note.entry_id,),
+        single=True,
     )
 
 
