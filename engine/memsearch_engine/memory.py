@@ -98,7 +98,7 @@ class Memory:
     agent_files: AgentFiles
     """Memories that agents keep by themselves (CLAUDE.md, AGENTS.md, auto memories)."""
     capture: Capture
-    """Turns on their way into memory: the queue, coverage, cost."""
+    """The capture of turns: the queue, coverage, cost."""
     config: Configuration
     """The settings, read and changed."""
     conflicts: Conflicts
@@ -124,7 +124,7 @@ class Memory:
     repair: Repair
     """Junk and repetitions among notes."""
     review: ReviewQueue
-    """All that waits for the owner's decision."""
+    """Everything that is pending review."""
     secrets: Secrets
     """Secrets in notes, and removing them."""
     service: Service
@@ -234,19 +234,19 @@ class Memory:
         *,
         wait: bool = True,
     ) -> Answer:
-        """Search by meaning and words; by words alone where the index can't answer in time.
+        """Search by meaning and words, or by words alone if the index can't answer in time.
 
         Args:
             query: words, and filters such as ``agent:codex after:7d is:pinned -draft``; or a parsed
-                request, whose own limit, mode and fusion then count.
+                request. The limit, mode and fusion of a parsed request replace the arguments.
             limit: number of hits.
             mode: ``hybrid``, ``dense`` (meaning), ``bm25`` or ``lexical`` (words).
             fusion: ``weighted`` or ``rrf``; the configured one by default.
-            wait: start the service if needed and give it four seconds; else answer from what is
-                here now.
+            wait: start the service if needed and wait four seconds for it; otherwise answer from
+                what is available now.
 
         Raises:
-            UsageError: the query names an unknown project or filter.
+            UsageError: the query names an unknown project.
         """
         return self.queries.search(query, limit, mode, fusion, wait=wait)
 
@@ -321,7 +321,7 @@ class Memory:
         Args:
             turn: another turn of the same session.
             context: number of turns before and after it.
-            full: whole texts and outputs; else at most about 15,000 tokens, the nearest turns
+            full: whole texts and outputs; otherwise about 15,000 tokens, the nearest turns
                 first (``Excerpt.left_out``).
             raw: include secrets; they are replaced otherwise.
 
@@ -368,7 +368,7 @@ class Memory:
             since: ISO day; earlier turns are left out.
             into: only turns that belong into this memory folder.
             orphans: a project folder for turns whose own is gone; without it they are left out.
-            summarize: by the model of ``capture.summarize``, within its budgets; else without one.
+            summarize: use the model of ``capture.summarize``, within its budgets.
         """
         from memsearch_engine.capture.importing import Import
 
@@ -406,8 +406,8 @@ class Memory:
         Args:
             if_match: the expected hash of the entry; ``""`` accepts any.
             path: the entry's file, if it is known.
-            is_checked: a person has read the text; else an agent's text may be quarantined as in
-                ``add``.
+            is_checked: a person has read the text; otherwise an agent's text may be quarantined, as
+                in ``add``.
 
         Raises:
             NotFound: no such entry.

@@ -63,7 +63,7 @@ class Injections:
         )
 
     def log(self, session: str = "", limit: int = 50) -> list[InjectionRecord]:
-        """What sessions were told unasked, newest first, and what came of it."""
+        """What was injected into sessions, newest first, and whether agents used it."""
         from memsearch_engine.injection.injection_log import records
 
         return records(self._scope.home, session, limit)

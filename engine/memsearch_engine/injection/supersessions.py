@@ -77,7 +77,7 @@ class Supersessions:
         return set_override(self._scope.home, names[0], names[1], yes)
 
     def pairs(self, name: str = "", *, limit: int = 20) -> list[Supersession]:
-        """Which note supersedes which, as it was found by comparing them and as the owner said.
+        """Which note supersedes which, computed or decided by the owner.
 
         Args:
             name: a note: what it supersedes and what supersedes it, the most probable first.

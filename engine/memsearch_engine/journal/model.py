@@ -154,7 +154,7 @@ class Entry(msgspec.Struct):
 
 
 class Document(msgspec.Struct):
-    """A parsed file. ``newline``: the file's line end, which every write keeps."""
+    """A parsed file. ``newline``: the line end of the file, which every write preserves."""
 
     data: bytes
     entries: list[Entry]

@@ -185,8 +185,8 @@ class Trust:
     def release(self, targets: list[Target]) -> list[Entry]:
         """Release notes for injection.
 
-        This is undone like any mark. The release of a shared note, which stays unchanged for
-        others, is undone by ``hold``.
+        This is undone like any mark. The release of a shared note does not change its
+        file; ``quarantine`` undoes it.
 
         Raises:
             Conflict: a note has changed since it was read.

@@ -60,7 +60,7 @@ class Sync:
             UsageError: the address is not valid.
             Away: the remote is not reachable.
             Refused: it contains no memory, or it is readable although encryption is required.
-            NoKey: it is encrypted, and the key is not here.
+            NoKey: it is encrypted, and the key is missing.
         """
         from memsearch_engine.core import network
         from memsearch_engine.sync import meeting
