@@ -81,8 +81,8 @@ class Supersessions:
 
         Args:
             name: a note: what it supersedes and what supersedes it, the most probable first.
-                Without it: pairs that are probable but not clear and wait for the owner's word
-                (``override``), the newest first.
+                Without it: probable pairs that are pending review, the newest first. ``override``
+                decides them.
 
         Raises:
             NotFound: no such entry.
