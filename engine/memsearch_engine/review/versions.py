@@ -30,7 +30,7 @@ def superseded(memory: Parts) -> list[ReviewItem]:
             ReviewItem(
                 "amends",
                 "/".join(names),
-                f"{pair.newer.day}  {pair.newer.title}",
+                f"{pair.older.day}  {pair.older.title}",
                 [*detail, [], [(effect, "dim")]],
                 "it supersedes",
                 "it does not",
