@@ -99,8 +99,58 @@ def _help(path: str, command: click.Command) -> str:
     return "\n".join(line.rstrip() for line in command.get_help(context).splitlines()).strip()
 
 
+#: Examples of settings by the end of their key, if the type does not show what a value looks
+#: like.
+_EXAMPLES = {
+    "embedding.provider": "openai",
+    "embedding.model": "~/models/bge-small-en-v1.5",
+    "embedding.dimension": "1024",
+    "embedding.batch_size": "64",
+    "milvus.uri": "http://localhost:19530",
+    "indexing.ignore_files": "false",
+    "exclude": '["drafts/*"]',
+    "api_key": "env:MY_API_KEY",
+    "token": "env:MILVUS_TOKEN",
+    "base_url": "http://localhost:11434/v1",
+    "provider": "work",
+    "model": "gpt-5-mini",
+    "price_in": "0.25",
+    "price_out": "2.0",
+    "project_review.output_file": "docs/PROJECT.md",
+    "user_profile.output_file": "docs/USER.md",
+    "memory_to_skill.output_file": "docs/skills",
+    "input_dir": "docs/decisions",
+    "paths": '["~/.claude/skills"]',
+    "prompt_file": "~/prompts/digest.txt",
+    "project_review": "~/prompts/project.txt",
+    "user_profile": "~/prompts/user.txt",
+    "memory_to_skill": "~/prompts/skill.txt",
+    "remote": "git@example.com:me/memory.git",
+    "author": "ada@example.com",
+    "theme": "nord",
+    "keys.NAME": "ctrl+d",
+    "max_days": "365",
+    "rerank": "",
+}
+
+
+def _example(key: str, kind: typing.Any, default: typing.Any) -> str:
+    """Return a value of a setting as `memsearch config set` takes it."""
+    parts = key.split(".")
+    for name in (".".join(parts[-2:]), parts[-1]):
+        if name in _EXAMPLES:
+            return _EXAMPLES[name]
+    if typing.get_origin(kind) is typing.Annotated:
+        kind = typing.get_args(kind)[0]
+    if typing.get_origin(kind) is typing.Literal:
+        return next(str(one) for one in typing.get_args(kind) if one != default)
+    if isinstance(default, bool):
+        return str(not default).lower()
+    return str(default * 2) if isinstance(default, int) else f"{default * 2:g}"
+
+
 def settings_page() -> str:
-    """Every setting with type, default and meaning, from the classes in ``settings_schema.py``."""
+    """Every setting with type, default, example and meaning, from ``settings_schema.py``."""
     parts = [
         f"{_LATER}# Settings",
         _NOTE,
@@ -125,8 +175,8 @@ def _table(prefix: str, kind: typing.Any) -> list[str]:
         kind = next((one for one in args if inspect.isclass(one)), kind)
     meanings, types = _attributes(kind)
     summary = inspect.cleandoc(kind.__doc__ or "").splitlines()[0]
-    rows = [f"## {prefix}", "", summary, "", "| setting | type | default | meaning |"]
-    rows.append("| --- | --- | --- | --- |")
+    rows = [f"## {prefix}", "", summary, "", "| setting | type | default | example | meaning |"]
+    rows.append("| --- | --- | --- | --- | --- |")
     below: list[str] = []
     for field in msgspec.structs.fields(kind):
         nested = _struct_in(field.type)
@@ -136,7 +186,12 @@ def _table(prefix: str, kind: typing.Any) -> list[str]:
         default = "" if field.default is msgspec.NODEFAULT else repr(field.default)
         meaning = meanings.get(field.name, "").replace("|", "\\|")
         shown = types[field.name].replace("|", "\\|")
-        rows.append(f"| `{prefix}.{field.name}` | `{shown}` | `{default or '[]'}` | {meaning} |")
+        key = f"{prefix}.{field.name}"
+        if shown.startswith("dict"):
+            key, shown = f"{key}.NAME", "str"
+        example = _example(key, typing.get_type_hints(kind)[field.name], field.default)
+        example = f"`{example}`" if example else ""
+        rows.append(f"| `{key}` | `{shown}` | `{default or '[]'}` | {example} | {meaning} |")
     return [*(rows if len(rows) > 6 else rows[:3]), "", *below]
 
 

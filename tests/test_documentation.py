@@ -209,3 +209,25 @@ def test_the_blocks_of_a_page_run_as_printed(reader: Box, page: Path):
                 code == 1 and "error:" not in printed and page.name != "tutorial.md"
             )
             assert fine and "Traceback" not in printed, f"{command}: {code}\n{printed}"
+
+
+@pytest.mark.slow
+def test_the_examples_of_settings_are_accepted(tmp_path, monkeypatch, capsys):
+    from memsearch_tui.cli.group import run
+
+    monkeypatch.setenv("MEMSEARCH_HOME", str(tmp_path))
+    monkeypatch.setenv("MEMSEARCH_NO_SERVICE", "1")
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "reference" / "settings.md").read_text()
+    rows = [
+        [cell.strip().strip("`") for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+        for line in page.splitlines()
+        if line.startswith("| `")
+    ]
+    refused = []
+    for key, _, _, example, _ in rows:
+        known = key.replace("plugins.NAME", "plugins.codex").replace("keys.NAME", "keys.delete")
+        known = known.replace("NAME", "work")
+        if example and run(["config", "set", known, example]) != 0:
+            refused.append((known, example, capsys.readouterr().err))
+    assert len(rows) > 100 and not refused
