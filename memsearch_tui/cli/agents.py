@@ -33,7 +33,7 @@ COMMANDS = {
 EXAMPLES = """\b
 Examples:
   memsearch agents                          which agents are here and connected
-  memsearch agents install claude-code      write down its turns from now on
+  memsearch agents install claude-code      capture its turns from now on
   memsearch agents import --all --dry-run   what could be brought in of old sessions
   memsearch agents coverage --list failed   turns without a note, with the reason
   memsearch agents uninstall claude-code    take everything out again; notes stay"""
@@ -75,7 +75,11 @@ def agents(ctx: click.Context, versions: bool, json_: bool) -> int:
     if waiting := not_written_here(memory):
         output.say(output.style(f"\n! {waiting}", "warn"))
     if absent := [row.agent for row in rows if row not in here]:
-        output.say(f"\nnot on this machine: {', '.join(absent)}" if here else "no agent is here")
+        output.say(
+            f"\nnot on this machine: {', '.join(absent)}"
+            if here
+            else "no agent found on this machine"
+        )
     return 0
 
 

@@ -104,7 +104,7 @@ def _home(memory: Memory, *, fix: bool) -> dict[str, Any]:
         what = (
             f"{many(len(exposed), 'file')} in {root} can be read by others, {exposed[0].name} first"
         )
-        return _check("home", False, what, "memsearch doctor --fix takes that from them")
+        return _check("home", False, what, "memsearch doctor --fix removes that access")
     if closed:
         return _check(
             "home", True, f"{root}: {many(closed, 'file')} can no longer be read by others"
@@ -121,7 +121,7 @@ def _settings(memory: Memory) -> dict[str, Any]:
         return _check(
             "settings", False, "; ".join(settings.warnings), "remove or correct these keys"
         )
-    return _check("settings", True, "read without a complaint")
+    return _check("settings", True, "no problem found")
 
 
 def _registry(memory: Memory) -> dict[str, Any]:

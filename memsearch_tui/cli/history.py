@@ -105,7 +105,7 @@ def import_(
             if json_:
                 output.emit(_plan_json(made, None))
             elif not made.new:
-                output.say("nothing new to bring in")
+                output.say("no new turns to import")
             return 5 if made.failed else 0
         output.confirm(f"Write {many(made.new, 'entry')}?", yes)
         signal.signal(signal.SIGINT, lambda *_: stopped.set())

@@ -338,7 +338,7 @@ def plugins_uninstall(
         raise UsageError("name agents, or pass --all", f"known: {known}")
     steps: list[tuple[str, str, Callable[..., list[Any]], str]]
     steps = [(clients.title(name), name, clients.uninstall, "") for name in served]
-    ended = "  {} is captured no more; memories stay"
+    ended = "  {} is no longer captured; its notes stay"
     steps += [(name, name, plugins.uninstall, ended) for name in connected]
     done: dict[str, Any] = {}
     for title, name, uninstall, remark in steps:
@@ -349,9 +349,7 @@ def plugins_uninstall(
         done[name] = [*done.get(name, []), *rows]
         if json_:
             continue
-        _print_changes(
-            title, changes, "would change" if dry_run else "taken out", "is not installed"
-        )
+        _print_changes(title, changes, "would change" if dry_run else "removed", "is not installed")
         if changes and remark and not dry_run:
             output.say(remark.format(name))
     if json_:

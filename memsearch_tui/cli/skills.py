@@ -294,8 +294,7 @@ def uninstall(name: str, json_: bool) -> int:
         output.emit({"changed": done})
     else:
         output.say(
-            "\n".join(f"taken out: {output.safe(path)}" for path in done)
-            or "nothing of it was to be taken out"
+            "\n".join(f"removed: {output.safe(path)}" for path in done) or "nothing to remove"
         )
     return 0 if done else 1
 

@@ -33,7 +33,7 @@ To go on with the sample:
 
 To begin with your own, in a new terminal:
   memsearch agents                      which agents are on this machine
-  memsearch agents install claude-code  write down its turns from now on
+  memsearch agents install claude-code  capture its turns from now on
   memsearch agents import --all --dry-run
                                         what could be brought in of old sessions"""
 
@@ -128,7 +128,10 @@ def _walk(memory: Memory, answer: Answer) -> Iterator[tuple[str, list[str]]]:
         yield f"expand {hit.id}", memory.note(hit.id).text.splitlines()
     injected = memory.injection.preview(_PROMPT).text.splitlines()
     lines = [line[2:] for line in injected if line.startswith("- ")]
-    yield f"context --prompt '{_PROMPT}'", ["(what an agent gets when you type that)", *lines]
+    yield (
+        f"agents context --prompt '{_PROMPT}'",
+        ["(what an agent gets when you type that)", *lines],
+    )
     stale = memory.staleness.verify().stale[:2]
     yield (
         "verify",

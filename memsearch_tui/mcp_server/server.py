@@ -351,7 +351,7 @@ def _tools(server: MCPServer, memories: Memories) -> None:
         """Write a note into today's file of this project. Secrets are replaced; undo works."""
         memory = await _run(memories.of, roots)
         made = await _run(lambda: memory.add(text, by=_client(ctx)))
-        taken = f"; {len(made.replaced)} secrets were taken out" if made.replaced else ""
+        taken = f"; {len(made.replaced)} secrets were removed" if made.replaced else ""
         waits = f"; {_WAITS_FOR_USER}" if made.marks.get("trust") else ""
         sure = (
             f"; written, not confirmed ({made.unconfirmed}): do not write it again"

@@ -178,7 +178,7 @@ def test_agents_are_found_with_what_is_captured(old):
     rows = {row["agent"]: row for row in old.ok("agents", "--no-versions", "--json").json["agents"]}
     assert (rows["codex"]["captured"], rows["codex"]["new"]) == (10, 0)
     nobody = {"HOME": str(old.root / "nobody"), "MEMSEARCH_HOME": str(old.root / "nobody" / "home")}
-    assert "no agent is here" in old.run("agents", "--no-versions", env=nobody).err
+    assert "no agent found on this machine" in old.run("agents", "--no-versions", env=nobody).err
 
 
 @pytest.mark.slow

@@ -95,7 +95,7 @@ def test_all_of_it_is_taken_out_at_once(agents):
     shown = agents.ok("agents", "uninstall", "--all", "--dry-run", "--json").json["changed"]
     assert set(shown) == {"claude-code", "codex", "cursor"} and everything(agents) != before
     done = agents.ok("agents", "uninstall", "--all")
-    assert "codex is captured no more" in done.err and "cursor is captured" not in done.err
+    assert "codex is no longer captured" in done.err and "cursor is captured" not in done.err
     assert everything(agents) == before
     assert "installed in no agent" in agents.ok("agents", "uninstall", "--all").err
     assert agents.run("agents", "uninstall").code == 2

@@ -127,7 +127,7 @@ def test_nothing_is_asked_of_nobody_and_not_twice_for_the_same_notes(box, memory
     assert documents.run(box.home, settings, memory.project, "project").state == "review"
     assert (
         documents.run(box.home, settings, memory.project, "project").reason
-        == "changes wait for the owner's word"
+        == "changes wait for the owner's decision"
     )
     pages.decide("project", "rejected")
     assert (

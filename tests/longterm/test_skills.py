@@ -288,7 +288,7 @@ def test_review_installs_and_takes_it_back(box, memory, model):
     ]
     assert (
         done.back is not None
-        and done.back() == "taken out again"
+        and done.back() == "removed again"
         and not (box.project / ".agents").exists()
     )
     done = decide(memory, case, False)

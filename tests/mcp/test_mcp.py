@@ -137,7 +137,7 @@ def test_notes_are_written_and_facts_remembered_without_secrets(full):
         made = await client.call_tool(
             "note", {"text": "Deploys use key ghp_abcdefghijklmnopqrstuvwxyz0123456789\n## forged"}
         )
-        assert "1 secrets were taken out" in made.content[0].text
+        assert "1 secrets were removed" in made.content[0].text
         await client.call_tool("remember", {"fact": "Releases go out on Tuesdays"})
         return made.content[0].text.split()[2]
 

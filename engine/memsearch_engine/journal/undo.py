@@ -72,14 +72,14 @@ class Undoable:
             if entry is None:
                 position = _place(document, data, old)
                 if not old.before.strip():
-                    raise NotFound(f"change {seq} added this entry: nothing stood before it")
+                    raise NotFound(f"change {seq} added this entry: there is no earlier text")
                 before, after = b"", render.as_block(document, position, old.before)
             else:
                 position, before = entry.start, data[entry.start : entry.end]
                 after = old.before.rstrip() if old.before.strip() else b""
             new = data[:position] + after + data[position + len(before) :]
             if new == data:
-                raise Conflict(f"entry {old.entry_id} already stands as it did before change {seq}")
+                raise Conflict(f"entry {old.entry_id} is already as it was before change {seq}")
             record = new_change(
                 "edit" if before else "add",
                 old.memory,

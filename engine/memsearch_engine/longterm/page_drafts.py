@@ -109,7 +109,7 @@ def run(
     )
     if not force and any(draft.page == page and draft.waiting for draft in pending(home, project)):
         # the owner was shown these changes: they are not replaced before a decision
-        return PageDraftResult(page, "skipped", "changes wait for the owner's word")
+        return PageDraftResult(page, "skipped", "changes wait for the owner's decision")
     return drafting.run(force=force)
 
 

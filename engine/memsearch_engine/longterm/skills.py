@@ -371,7 +371,7 @@ def remove(home: Home, project: Project, candidate: Candidate) -> int:
     if candidate.of_consolidation:
         raise UsageError(
             f"{candidate.name} is of the long-term memory",
-            f"remove {candidate.path}: the next consolidation knows that it is your word",
+            f"remove {candidate.path}: the next consolidation takes that as your decision",
         )
     folder = Path(candidate.path).parent
     with locked(home, str(folder)):

@@ -279,7 +279,7 @@ def uninstall_skill(memory: Parts, name: str, files: list[tuple[str, str | None,
         for path, before, after in files
     ]
     memory.skills.take_back(name, planned)
-    return "taken out again"
+    return "removed again"
 
 
 def restore_skill(memory: Parts, name: str) -> str:

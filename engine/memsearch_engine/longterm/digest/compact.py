@@ -198,7 +198,7 @@ def make(scope: Scope, planned: DigestPlan, progress: Progress | None = None) ->
         text = outline(planned.notes, settings.compact.answer_tokens, _specialness(scope))
         if not text:
             raise MemsearchError(
-                "no line of these notes tells of a decision, a change, an error or an open end",
+                "no line of these notes names a decision, a change, an error or an open end",
                 _OTHERS,
             )
         return checked(scope.home, text, planned.notes)
@@ -348,7 +348,7 @@ def _template(settings: Settings, asked: DigestRequest) -> str:
             if _SLOT not in template
             else "the prompt has {chunks} more than once"
         )
-        raise UsageError(wrong, f"put {_SLOT} where the notes shall stand")
+        raise UsageError(wrong, f"put {_SLOT} where the notes go")
     return template
 
 

@@ -409,7 +409,7 @@ def _refused(scope: Scope, path: str, entry: Entry) -> str:
     if CONFLICT in entry.marks or CONFLICT_OF in entry.marks:
         return "it has two texts: `memsearch sync conflicts` decides"
     if find_quarantined(scope.journal.origin, scope.memory_of(path), [entry], path):
-        return "it waits for your word: `memsearch trust` lists why"
+        return "it waits for your decision: `memsearch trust` lists why"
     if newer := entry.marks.get("superseded-by"):
         return f"it is superseded by {newer}: share that one"
     if is_expired(entry.marks, date.today().isoformat()):
