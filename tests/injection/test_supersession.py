@@ -168,7 +168,7 @@ def test_only_what_is_likely_and_not_clear_waits_newest_first(box: Box):
     box.index()
     box.ok("service", "stop")
     memory.close()
-    assert "nothing was found" in box.ok("amends").err
+    assert "nothing waits" in box.ok("amends").err
 
 
 def test_in_review_a_word_is_given_and_taken_back(box: Box):
