@@ -18,47 +18,47 @@ from memsearch_tui.counted import many
     invoke_without_command=True,
     epilog=(
         "\b\nExamples:\n"
-        "  memsearch sync add git@git.example.org:me/memory.git   meet your other machines there\n"
-        "  memsearch sync                                         now, instead of in a few minutes"
+        "  memsearch sync add git@git.example.org:me/memory.git   set the repository\n"
+        "  memsearch sync                                         sync now; else every 10 minutes"
     ),
 )
 @click.option(
     "--accept-deletions",
     is_flag=True,
-    help="Notes that are gone here, or elsewhere, on a large scale: delete them everywhere.",
+    help="Delete the many notes that are missing on one machine from all machines.",
 )
 @click.option(
     "--bring-back",
     is_flag=True,
-    help="Notes that are gone here, and were not deleted with memsearch: fetch them again.",
+    help="Fetch notes that were removed here without memsearch.",
 )
 @click.option(
     "--rejoin",
     is_flag=True,
-    help="The remote's history was rewritten: meet it as a new one; what either side has stays.",
+    help="Join again after the remote's history was rewritten; the notes of both sides stay.",
 )
 @as_json
 @click.pass_context
 def sync(
     context: click.Context, accept_deletions: bool, bring_back: bool, rejoin: bool, json_: bool
 ) -> int | None:
-    """One memory on all your machines, and in all branches of a repository.
+    """Sync notes between your machines through a git repository.
 
-    Without a command: fetch what the others wrote, put it together with what was written here, and
-    send that.
+    Without a command: fetch the notes of the other machines, merge them with the notes here, and
+    send the result.
     """
     if context.invoked_subcommand is not None:
         return None
     answer = engine.SyncAnswer(accept_deletions, bring_back, rejoin)
     if not json_:
-        output.say("meeting the other machines …")
+        output.say("syncing …")
     syncing = Memory().sync
     return _say_round(syncing, syncing.round(answer), json_)
 
 
 @sync.command(
     "add",
-    short_help="Name the git repository where your machines meet.",
+    short_help="Set the git repository, and sync for the first time.",
     epilog=(
         "\b\nExamples:\n"
         "  memsearch sync add git@git.example.org:me/memory.git\n"
@@ -69,17 +69,17 @@ def sync(
 @click.option(
     "--encrypt",
     is_flag=True,
-    help="Nothing that can be read lies there (age; the `encryption` extra).",
+    help="Encrypt the notes in the repository (age; needs the `encryption` extra).",
 )
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
 def add(remote: str, encrypt: bool, yes: bool, json_: bool) -> int:
-    """Name the git repository where your machines meet, and go there for the first time. It has to
-    be empty, or a memory.
+    """Set the git repository, and sync for the first time. The repository must be empty, or hold
+    notes that memsearch sent.
 
-    Whoever can read that repository can read your notes, unless it is encrypted from the beginning:
-    then your other machines need `sync.key` of this one's home. Secrets are looked for before
-    anything is sent, and nothing is then.
+    Everyone who can read the repository can read your notes. With --encrypt, nobody can without
+    `sync.key` of this machine's home, which your other machines need. If a secret is found in the
+    notes, nothing is sent.
     """
     syncing = Memory().sync
     if not json_:
@@ -97,7 +97,7 @@ def add(remote: str, encrypt: bool, yes: bool, json_: bool) -> int:
             " without it nothing can be read"
         )
     if not json_:
-        output.say("meeting the other machines …")
+        output.say("syncing …")
     return _say_round(syncing, syncing.round(), json_)
 
 
@@ -112,9 +112,7 @@ def remove(json_: bool) -> None:
     if json_:
         output.emit({"removed": remote})
     else:
-        output.say(
-            f"{output.safe(remote)} is not asked any more" if remote else "there is no remote"
-        )
+        output.say(f"{output.safe(remote)} is no longer used" if remote else "there is no remote")
 
 
 @sync.command(
@@ -149,13 +147,13 @@ def rewrite(yes: bool, json_: bool) -> None:
 
 @sync.command(
     "status",
-    short_help="Show how the last round went.",
+    short_help="Show the result of the last sync.",
     epilog="\b\nExample:\n  memsearch sync status",
 )
 @as_json
 def status(json_: bool) -> int:
-    """Where your machines meet, how the last round went, and what needs your decision. Exits 5
-    where something does.
+    """Show the repository, the result of the last sync, and what needs your decision. Exit code 5
+    means that there is a problem.
     """
     import msgspec
 
@@ -163,10 +161,7 @@ def status(json_: bool) -> int:
     if json_:
         output.emit(msgspec.to_builtins(state))
     elif not state.remote:
-        output.echo(
-            "this machine meets no other; `memsearch sync add REMOTE` names a git repository of"
-            " yours"
-        )
+        output.echo("sync is off; `memsearch sync add REMOTE` sets a git repository of yours")
     else:
         output.echo(
             f"remote    {output.safe(state.remote)}"
@@ -184,8 +179,8 @@ def status(json_: bool) -> int:
 @click.argument("folder", type=click.Path(file_okay=False))
 @as_json
 def attach(name: str, folder: str, json_: bool) -> None:
-    """Connect a project of another machine to a folder here. Clones of one git repository find each
-    other by themselves.
+    """Connect a project of another machine to a folder here. Clones of one git repository are
+    connected without it.
     """
     found = Memory().sync.attach(name, folder)
     (
@@ -224,7 +219,7 @@ def _say_elsewhere(state: engine.SyncState) -> None:
 
 def _say_details(done: engine.SyncRound) -> None:
     if done.turns_left:
-        output.echo("more conversations go with the next rounds")
+        output.echo("the next syncs send more conversations")
     if done.conflicts:
         output.echo(
             f"! {many(done.conflicts, 'note')} changed in two places: `memsearch review` decides"
@@ -252,7 +247,7 @@ def _ago(moment: float) -> str:
 
 @sync.command(
     "conflicts",
-    short_help="List notes with two texts, or decide one.",
+    short_help="List notes changed in two places, or resolve one.",
     epilog=(
         "\b\nExamples:\n"
         "  memsearch sync conflicts                         both texts of each\n"
@@ -343,9 +338,7 @@ def git_driver() -> None:
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
 def driver_install(dry_run: bool, yes: bool, json_: bool) -> None:
-    """Name the driver in this clone's configuration, and in `.memsearch/.gitattributes` which files
-    it is for.
-    """
+    """Add the driver to this clone and its files to `.memsearch/.gitattributes`."""
     syncing = Memory().sync
     planned = syncing.install_driver(dry_run=True)
     if not json_:
@@ -366,20 +359,20 @@ def driver_install(dry_run: bool, yes: bool, json_: bool) -> None:
 
 @git_driver.command(
     "uninstall",
-    short_help="Take the driver out again.",
+    short_help="Remove the driver.",
     epilog="\b\nExample:\n  memsearch sync git-driver uninstall",
 )
 @click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
 @as_json
 def driver_uninstall(dry_run: bool, json_: bool) -> None:
-    """Restore both files; where somebody changed them since, remove only what is ours."""
+    """Restore both files. If they were changed since, remove only memsearch's lines."""
     done = Memory().sync.uninstall_driver(dry_run=dry_run)
     if json_:
         output.emit({"changed": _patches(done), "dry_run": dry_run})
     elif done:
         _say_patches(done, "would change" if dry_run else "changed")
     else:
-        output.say("nothing of ours is there")
+        output.say("the driver is not installed")
 
 
 @git_driver.command("status", epilog="\b\nExample:\n  memsearch sync git-driver status")
@@ -405,7 +398,7 @@ def driver_status(json_: bool) -> int:
             if state.runs
             else "this clone's configuration names no driver"
         )
-        output.echo(f"half: {missing}; `memsearch sync git-driver install` mends that")
+        output.echo(f"incomplete: {missing}; `memsearch sync git-driver install` repairs it")
     else:
         output.echo("git merges notes by lines; `memsearch sync git-driver install` changes that")
     if state.problem:
@@ -416,7 +409,7 @@ def driver_status(json_: bool) -> int:
 @sync.command("merge-files", hidden=True)
 @click.argument("files", nargs=4, metavar="BASE OURS THEIRS PATH")
 def merge_files(files: tuple[str, str, str, str]) -> int:
-    """What git calls to merge a file of notes."""
+    """Merge a file of notes. Git calls this."""
     answer, both = Memory().sync.merge_files(*files)
     name = output.safe(files[3])
     if answer:

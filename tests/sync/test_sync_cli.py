@@ -65,7 +65,7 @@ def test_two_machines_find_each_other_by_their_project_not_by_its_path(
     assert one.ok("sync", "status", "--json").json["elsewhere"] == []
     checks = {check["what"]: check for check in one.run("doctor", "--json").json["checks"]}
     assert checks["sync"]["ok"] and checks["home"]["ok"], checks["home"]
-    assert "is not asked any more" in one.ok("sync", "remove").err
+    assert "is no longer used" in one.ok("sync", "remove").err
     assert one.run("sync").code == 2 and len(one.ok("entries", "--json").json["entries"]) == 2
 
 

@@ -127,7 +127,7 @@ class Sync:
         where = settings.load(self._scope.home).sync
         if not where.remote:
             raise UsageError(
-                "there is no remote to meet at",
+                "no repository is set for sync",
                 "`memsearch sync add REMOTE` names one: any git repository of yours",
             )
         journal = Journal(self._scope.home)
