@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -279,8 +280,22 @@ def test_any_text_can_be_cleaned_and_spans_are_what_they_say(text):
 def test_time_is_linear_in_hostile_text(unit, monkeypatch):
     monkeypatch.setattr(scan, "_betterleaks", lambda text: [])
 
-    def taken(size: int) -> float:
-        text = unit * (size // len(unit))
+    assert _is_linear(lambda size: unit * (size // len(unit)))
+
+
+@pytest.mark.parametrize("run", [" ", "\t", "a ", "x=", " for a", "-", "{ "])
+def test_time_is_linear_in_what_follows_a_name(run, monkeypatch):
+    monkeypatch.setattr(scan, "_betterleaks", lambda text: [])
+    assert _is_linear(lambda size: "db_password" + run * (size // len(run)))
+
+
+def _is_linear(text_of: Callable[[int], str]) -> bool:
+    """Whether eight times the text takes less than thirty times as long.
+
+    Quadratic work would be 64 times as much; linear work is 8, and machines are noisy.
+    """
+
+    def taken(text: str) -> float:
         best = float("inf")
         for _ in range(3):
             start = time.process_time()
@@ -288,8 +303,7 @@ def test_time_is_linear_in_hostile_text(unit, monkeypatch):
             best = min(best, time.process_time() - start)
         return best
 
-    # quadratic work would be 64 times as much; linear work is 8, and machines are noisy
-    assert taken(80_000) < 30 * max(taken(10_000), 0.001)
+    return taken(text_of(80_000)) < 30 * max(taken(text_of(10_000)), 0.001)
 
 
 def test_many_secrets_in_one_text_are_all_found(tmp_path):

@@ -97,7 +97,7 @@ _TAG = linear.anchored(
 )
 _TAGGED = linear.anchored(r"(?:<(?:\w{1,20}:)?|<key>|\b(?:name|key)=[\"'])[\w .:-]{0,40}$")
 _NESTED = linear.anchored(
-    r"(?i)\\?[\"']?[ \t]{0,4}[,;{]?\s{1,60}\{?\s{0,40}"
+    r"(?i)\\?[\"']?[ \t]{0,4}[,;{]?\s{1,60}(?:\{\s{0,40})?"
     r"(?:\\?[\"']?(?:type|sensitive|description|label|"
     r"ephemeral|nullable|sync|scope)\\?[\"']?\s{0,8}[:=][^\n]{0,100}\n\s{0,20}){0,3}"
     r"\\?[\"']?(?:value|default|defaultvalue|val)\\?[\"']?\s{0,8}[:=]\s{0,4}"
@@ -105,8 +105,8 @@ _NESTED = linear.anchored(
     r"(?P<c>[^\s\"'`$<>{}\[\],;(]{4,300})[ \t]*(?:\n|$))",
 )
 _LATER = linear.anchored(
-    r"(?i)[\"']?(?:[ \t]+[^\n|;<]{0,80}?)?(?:[ \t]+(?:--(?:value|body|secret-string|plaintext|data|"
-    r"string)[= ]|-[vb][ \t]+)|<<<[ \t]*|[ ]for[ ][^\n=;]{1,60}=[ \t]*(?=['\"]))[ \t]*"
+    r"(?i)[\"']?(?:[ \t][^\n|;<]{0,80}?)?(?:[ \t](?:--(?:value|body|secret-string|plaintext|data|"
+    r"string)[= ]|-[vb][ \t])|<<<|[ ]for[ ][^\n=;]{1,60}=[ \t]{0,8}(?=['\"]))[ \t]{0,8}"
     r"(?:\"(?P<a>[^\"\n$<]{4,300})\"|'(?P<b>[^'\n$<]{4,300})'|(?P<c>[^\s\"'`$<>|;(]{4,300}))",
 )
 _DIRECTIVE = linear.anchored(
