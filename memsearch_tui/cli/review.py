@@ -213,22 +213,11 @@ def review_reject(names: tuple[str, ...], everything: bool, yes: bool, json_: bo
     return _decide(Memory(everything=everything), names, False, None, yes=yes, json_=json_)
 
 
-def _without_single(
-    memory: Memory, names: tuple[str, ...], cases: list[ReviewItem]
-) -> list[ReviewItem]:
-    """Leave out the cases that only the name of their group means, and that it does not accept."""
+def _left_out(memory: Memory, names: tuple[str, ...], cases: list[ReviewItem]) -> list[ReviewItem]:
+    """Return the cases that only the name of their group means, and that it does not accept."""
     groups = {name for name, _ in REVIEW_GROUPS.values()}
-    if not groups.intersection(names):
-        return cases
     own = memory.review.named([name for name in names if name not in groups], cases)
-    left = [case for case in cases if case.single and case not in own]
-    if left:
-        ids = " ".join(case.id for case in left[:_SHOWN])
-        output.say(
-            f"left out {many(len(left), 'note')} that may hold orders or outside content; look, and"
-            f" accept each by its id: {ids}"
-        )
-    return [case for case in cases if case not in left]
+    return [case for case in cases if case.single and case not in own]
 
 
 def _decide(
@@ -246,8 +235,11 @@ def _decide(
     word = "accept" if accept else "reject"
     cases = _found(memory, names)
     fit = [case for case in cases if (case.yes if accept else case.no)]
-    if accept:
-        fit = _without_single(memory, names, fit)
+    left = [case for case in _left_out(memory, names, cases) if case in fit] if accept else []
+    fit = [case for case in fit if case not in left]
+    alone = f"`memsearch review accept {' '.join(case.id for case in left[:_SHOWN])}`"
+    if left and not fit:
+        raise UsageError("a note that may hold orders or outside content needs its own id", alone)
     if not fit:
         raise UsageError(f"nothing of this can be {word}ed", f"`memsearch review open {names[0]}`")
     if text is not None and (len(fit) != 1 or not fit[0].text):
@@ -266,7 +258,7 @@ def _decide(
             done.append({"id": case.id, "title": case.title, "said": decision.said})
             back = back or decision.back is not None
     if json_:
-        output.emit({"decided": done, "failed": failed})
+        output.emit({"decided": done, "failed": failed, "left": [case.id for case in left]})
     else:
         room = output.width() - 30
         for row in done:
@@ -275,6 +267,11 @@ def _decide(
             )
         for row in failed:
             output.say(f"failed: {output.clip(row['title'], room)}: {output.safe(row['error'])}")
+        if left:
+            output.say(
+                f"left out {many(len(left), 'note')} that may hold orders or outside content; after"
+                f" a look: {alone}"
+            )
         if back:
             output.say("`memsearch review undo` undoes the last answer")
     return 5 if failed else 0

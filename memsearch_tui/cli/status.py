@@ -94,7 +94,7 @@ def gathered(memory: Memory) -> dict[str, Any]:
         "project": memory.project.slug,
         "name": memory.project.name,
         "memory": memory.place.memory,
-        "days": len(days),
+        "days": len({file.day for file in days}),  # a shared file may repeat a day
         "newest_day": days[0].day if days else "",
         "oldest_day": days[-1].day if days else "",
         "index": counts,

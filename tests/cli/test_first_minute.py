@@ -23,3 +23,13 @@ def test_status_without_an_index_claims_no_number_of_notes(box: Box):
     done = box.ok("status")
     assert "0 notes" not in done.out and "1 day, 2026-02-09" in done.out, done
     assert "no session gets 1 note that this program did not write" in done.out + done.err, done
+
+
+def test_a_day_with_shared_notes_is_counted_once(box: Box):
+    text = "# 2026-02-09\n\n### 10:00\n- {}\n"
+    box.write("2026-02-09", text.format("the search timeout is 20 seconds"))
+    shared = box.memory.parent / "shared" / "ana"
+    shared.mkdir(parents=True)
+    for day in ("2026-02-09", "2026-02-10"):
+        (shared / f"{day}.md").write_text(text.format("uploads expire").replace("2026-02-09", day))
+    assert box.ok("status", "--json").json["days"] == 2
