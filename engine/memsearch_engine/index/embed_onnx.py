@@ -13,7 +13,7 @@ import numpy as np
 
 from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.core.ids import digest
-from memsearch_engine.index import e5, models, onnx_tables
+from memsearch_engine.index import e5, models
 from memsearch_engine.index.chunk import CHUNKER_VERSION
 from memsearch_engine.index.hubness import unit
 
@@ -47,9 +47,8 @@ class OnnxEmbedder:
         options.enable_cpu_mem_arena = False  # it would not free hundreds of MB after long texts
         try:
             self._session = onnxruntime.InferenceSession(
-                _graph(files), options, providers=["CPUExecutionProvider"]
+                str(files.onnx), options, providers=["CPUExecutionProvider"]
             )
-            self._session._model_bytes = None  # 23 MB, retained for other execution providers
             self._ids = _tokenizer(files)
         except Unreachable:
             raise
@@ -101,11 +100,11 @@ def fingerprint(files: models.ModelFiles) -> str:
     """The fingerprint of a model.
 
     It depends on the weights, the tokenizer, the chunker and, for a folder, on the settings in
-    ``embedding.json``.
+    ``embedding.json``. A conversion that leaves the vectors equal does not change it.
     """
     info = files.onnx.stat()
-    identity = files.model.sha256 or f"{info.st_size}:{info.st_mtime_ns}"
-    name = files.model.name
+    model, name = files.model, files.model.name
+    identity = model.converted_from or model.sha256 or f"{info.st_size}:{info.st_mtime_ns}"
     parts = ["onnx", name, identity, str(files.tokenizer.stat().st_size), CHUNKER_VERSION]
     if files.model.source == "folder":
         name = files.onnx.parent.name
@@ -113,16 +112,6 @@ def fingerprint(files: models.ModelFiles) -> str:
         if (settings := models.folder_settings(files.onnx.parent)) != models.FolderSettings():
             parts.append(msgspec.json.encode(settings).decode())
     return f"{models.slug(name)}-{digest(*parts)[:8]}"
-
-
-def _graph(files: models.ModelFiles) -> bytes | str:
-    """The model in the form that needs least memory; the path of a folder's model.
-
-    A model in a folder may have more files, which are found only by its path.
-    """
-    if not files.model.is_carried:
-        return str(files.onnx)
-    return onnx_tables.gather_first(files.onnx.read_bytes())
 
 
 def _tokenizer(files: models.ModelFiles) -> Callable[[str], list[int]]:

