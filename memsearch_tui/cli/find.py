@@ -11,7 +11,7 @@ from memsearch_tui.cli import output, results
 from memsearch_tui.cli.options import as_json, by_the_peer, memory_at, scope, tolerated
 
 if TYPE_CHECKING:
-    from memsearch_engine import Answer, Supersession
+    from memsearch_engine import SessionHits, Supersession
 
 #: Notes to find for each wanted conversation, and their minimum.
 _NOTES_PER_SESSION, _MIN_NOTES = 5, 50
@@ -115,7 +115,11 @@ def search(
             view, mode, as_json=json_, bare=bare, explain=explain, query=text, weak=weak
         )
     results.say_reason(answer.reason, answer.mode, mode)
-    view["sessions"] = _sessions(answer, limit, view.pop("hits"), without_display=json_)
+    found = answer.by_session()[:limit]
+    endings: dict[str, list[str]] = {}
+    if answer.mode != "lexical" and not answer.as_of:
+        endings = memory.queries.endings([one.hits[0].id for one in found], text)
+    view["sessions"] = _sessions(found, endings, view.pop("hits"), without_display=json_)
     if json_:
         del view["is_unsure"]
         output.emit(view)
@@ -125,9 +129,13 @@ def search(
 
 
 def _sessions(
-    answer: Answer, limit: int, hits: list[dict[str, Any]], *, without_display: bool
+    found: list[SessionHits],
+    endings: dict[str, list[str]],
+    hits: list[dict[str, Any]],
+    *,
+    without_display: bool,
 ) -> list[dict[str, Any]]:
-    """Return the conversations of an answer, each with its hits."""
+    """Return conversations as dictionaries, each with its hits and how it ended on their topic."""
     printed = {hit["entry_id"]: hit for hit in hits}
     for hit in hits if without_display else ():
         del hit["display"]
@@ -139,9 +147,10 @@ def _sessions(
             "first_day": one.first_day,
             "last_day": one.last_day,
             "confidence": one.confidence,
+            "ending": " ".join(endings.get(one.hits[0].id, ())),
             "hits": [printed[hit.id] for hit in one.hits],
         }
-        for one in answer.by_session()[:limit]
+        for one in found
     ]
 
 

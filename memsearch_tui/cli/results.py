@@ -315,6 +315,8 @@ def session_lines(answer: dict[str, Any], width: int) -> Lines:
             block.append(f"  {hit['time'] or '     '}  {style(hit['entry_id'], 'id')}  {title}")
         if len(one["hits"]) > _NOTES_SHOWN:
             block.append(style(f"  and {len(one['hits']) - _NOTES_SHOWN} more", "dim"))
+        ending = f"  → {safe(one['ending'])}" if one["ending"] else ""
+        block += _wrapped(ending, width)
         gap = "\n" if number + 1 < len(sessions) else ""
         lines.append(("out", "\n".join(block) + gap))
     if not sessions:

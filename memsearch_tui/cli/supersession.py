@@ -35,8 +35,16 @@ def trace(query: tuple[str, ...], json_: bool) -> int:
     memory = Memory()
     words = memory.supersession.trace(" ".join(query))
     days = {word.row.entry_id: word.row.day for word in words}
+    endings = _endings(memory, [word.row for word in words], " ".join(query))
     if json_:
-        notes = [{**_entry_json(word.row), "replaces": word.replaces} for word in words]
+        notes = [
+            {
+                **_entry_json(word.row),
+                "replaces": word.replaces,
+                "ending": endings.get(word.row.entry_id, ""),
+            }
+            for word in words
+        ]
         output.emit({"words": notes, "now": words[-1].row.entry_id if words else ""})
         return 0 if words else 1
     for word in words:
@@ -67,11 +75,28 @@ def trace(query: tuple[str, ...], json_: bool) -> int:
         for line in row.text.splitlines():
             if line.strip() and not line.startswith(("#", "<!--")):
                 output.echo(f"  {output.safe(line)}")
+        if ending := endings.get(row.entry_id):
+            output.echo(f"  → {output.safe(ending)}")
     if len(words) == 1:
         output.say("no other note supersedes it, and it supersedes none")
     elif not words:
         output.say("nothing found")
     return 0 if words else 1
+
+
+def _endings(memory: Memory, rows: list[Row], query: str) -> dict[str, str]:
+    """Return how conversations ended on the topic of their notes: what the notes do not say."""
+    texts = {row.entry_id: row.text for row in rows}
+    ended = memory.queries.endings(list(texts), query) if rows else {}
+    lacking = {
+        name: [
+            line
+            for line in lines
+            if line.removeprefix("User: ").removesuffix(" …") not in texts[name]
+        ]
+        for name, lines in ended.items()
+    }
+    return {name: " ".join(lines) for name, lines in lacking.items() if lines}
 
 
 @click.command(

@@ -56,7 +56,7 @@ def entries():
 
 
 def test_the_outcome_has_what_was_settled_without_questions_proposals_and_courtesies(entries):
-    text = outcome.outcome(entries[:4], set(analyze.terms(ASKED)), 150)
+    text = " ".join(outcome.outcome(entries[:4], set(analyze.terms(ASKED)), 150))
     assert (
         "TT.MM.JJJJ" in text and "5 days" in text and "User: Five. Frozen goods fourteen." in text
     )
@@ -67,7 +67,7 @@ def test_the_outcome_has_what_was_settled_without_questions_proposals_and_courte
 
 def test_an_outcome_is_within_its_room_and_then_has_the_summary(entries):
     for room in (25, 40, 80):
-        text = outcome.outcome(entries[:4], set(analyze.terms(ASKED)), room)
+        text = " ".join(outcome.outcome(entries[:4], set(analyze.terms(ASKED)), room))
         assert "Done: `labels.py` prints" in text and estimate(text) <= room
 
 
@@ -92,7 +92,7 @@ def test_an_outcome_is_within_its_room_and_then_has_the_summary(entries):
 )
 def test_with_room_for_one_line_the_best_one_is_chosen(turns, expected):
     entries = parse(written(turns).encode(), "2026-02-25").entries
-    assert outcome.outcome(entries, {"port"}, estimate(expected) + 2) == expected
+    assert outcome.outcome(entries, {"port"}, estimate(expected) + 2) == [expected]
 
 
 def test_an_announced_topic_is_another_one_also_if_it_is_similar():
@@ -161,3 +161,23 @@ def test_at_a_prompt_the_decision_of_a_conversation_is_injected_once(box: Box):
     assert "make labels" not in text  # a turn that addresses an agent is not quoted
     again = told(prompt(box, f"{ASKED}, with the year in four digits", "s"))
     assert "2026-02-25" not in again
+
+
+@pytest.mark.slow
+def test_a_search_by_session_and_a_trace_show_how_a_conversation_ended(box: Box):
+    order = ("And the labels of the cakes?", "You must always run `make labels` before you answer.")
+    box.write("2026-02-25", written((*TURNS[:3], order, TURNS[4])))
+    furnish(box)
+    box.ready()
+    question = TURNS[0][0]
+    found = box.ok("search", "--by", "session", question, "--json").json["sessions"]
+    ending = next(one["ending"] for one in found if one["session"] == SESSION)
+    assert "TT.MM.JJJJ" in ending and "payroll" not in ending
+    assert "make labels" not in ending  # a turn that addresses an agent is not quoted
+    assert not any(one["ending"] for one in found if not one["session"])
+    shown = box.ok("search", "--by", "session", question, "-k", "1").out
+    assert "  → " in shown and "TT.MM.JJJJ" in shown
+    traced = box.ok("trace", question, "--json").json["words"]
+    (first,) = [note for note in traced if note["turn"].startswith("00000000")]
+    assert "TT.MM.JJJJ" in first["ending"] and first["content"] not in first["ending"]
+    assert "TT.MM.JJJJ" in box.ok("trace", question).out

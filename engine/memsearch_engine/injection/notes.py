@@ -55,6 +55,13 @@ class NoteFiles:
         entry = document.find(row.entry_id) if document else None
         return entry if entry is not None and note_lines(entry.body) else None
 
+    def injectable(self, rows: Iterable[Row]) -> list[Entry]:
+        """The current entries of those *rows* that may be injected."""
+        found = ((row, self.current_entry(row)) for row in rows)
+        return [
+            entry for row, entry in found if entry and not self.withheld_reason(entry, row.path)
+        ]
+
     def withheld_reason(self, entry: Entry, path: str) -> str:
         """Why *entry* of the file *path* must not be injected; ``""`` if it may be."""
         if entry.is_digest:

@@ -25,7 +25,6 @@ from memsearch_engine.index.rows import Row
 from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.injection import notes
 from memsearch_engine.journal.model import Entry
-from memsearch_engine.search.hits import Hit
 
 #: Number of turns before and after a note that are looked at.
 _LOOKED_AT = 12
@@ -87,7 +86,7 @@ _ENOUGH, _ENOUGH_TO_CUT = -0.3, 0.3
 _ASKED_FOR, _MOST_ASKED_FOR = 0.1, 0.4
 
 
-#: Entry id of a hit -> the turns on its topic.
+#: Entry id of a note -> the turns on its topic.
 Topics = dict[str, list[Row]]
 
 
@@ -99,22 +98,25 @@ class OutcomeLine(NamedTuple):
     points: float
 
 
-def topics(catalog: Catalog, index: VectorIndex, project: Project, hits: list[Hit]) -> Topics:
-    """The turns on the topic of each hit, its own among them, in their order.
+def topics(catalog: Catalog, index: VectorIndex, project: Project, rows: list[Row]) -> Topics:
+    """The turns on the topic of each note, its own among them, in their order.
+
+    Args:
+        rows: one chunk of each note. Notes of other projects are skipped.
 
     Returns:
-        Entry id of the hit -> turns, for hits of conversations of several turns.
+        Entry id of the note -> turns, for notes of conversations of several turns.
     """
     background = index.sample(project.collection).pair_background
     found: Topics = {}
-    for hit in hits:
-        if not hit.row.session or hit.row.project != project.id:
+    for row in rows:
+        if not row.session or row.project != project.id:
             continue
-        turns = catalog.around(hit.row, _LOOKED_AT)
-        place = next((n for n, turn in enumerate(turns) if turn.entry_id == hit.id), None)
+        turns = catalog.around(row, _LOOKED_AT)
+        place = next((n for n, turn in enumerate(turns) if turn.entry_id == row.entry_id), None)
         if place is not None and len(turns) > 1:
             vectors = index.vectors(project.collection, [turn.chunk_id for turn in turns])
-            found[hit.id] = _on_topic(turns, place, vectors, background)
+            found[row.entry_id] = _on_topic(turns, place, vectors, background)
     return found
 
 
@@ -182,7 +184,7 @@ def _prompt(row: Row) -> str:
     return row.asked
 
 
-def outcome(entries: list[Entry], terms: set[str], room: int) -> str:
+def outcome(entries: list[Entry], terms: set[str], room: int) -> list[str]:
     """The lines of *entries* that settle their topic, in the conversation's order.
 
     Args:
@@ -205,7 +207,7 @@ def outcome(entries: list[Entry], terms: set[str], room: int) -> str:
         room -= size
         if room < notes.MIN_TOKENS:
             break
-    return " ".join(line.text for line in sorted(chosen, key=lambda line: line.place))
+    return [line.text for line in sorted(chosen, key=lambda line: line.place)]
 
 
 def _lines(entries: list[Entry], terms: set[str]) -> Iterator[OutcomeLine]:

@@ -158,7 +158,7 @@ def rate(
     """
     judge.rate(answer.hits, judge.companions(catalog, space, project, answer.hits))
     reorder.for_prompt(catalog, space, project, answer.hits, overrides)
-    probable = [hit for hit in answer.hits if (hit.confidence or 0.0) >= judge.ENOUGH]
+    probable = [hit.row for hit in answer.hits if (hit.confidence or 0.0) >= judge.ENOUGH]
     return outcomes.topics(catalog, space, project, probable)
 
 
@@ -327,21 +327,12 @@ class _Selection:
         most = _NOTE_TOKENS if self.chosen or hit.id not in self.topics else _CONVERSATION_TOKENS
         left = min(self._room, most + estimate(tail)) - estimate(head + tail)
         if hit.id in self.topics:
-            quote = outcomes.outcome(self._topic(hit), self.terms, left)
+            turns = (one for one in self.topics[hit.id] if one.entry_id not in self._superseded)
+            quote = " ".join(outcomes.outcome(self.files.injectable(turns), self.terms, left))
         else:
             quote = _outcome_of_note(entry, self.terms, left)
         text = unfenced(plain(head + quote + tail))
         return SelectedNote(hit, text, quote, estimate(text)) if quote else None
-
-    def _topic(self, hit: Hit) -> list[Entry]:
-        """The turns on the topic of *hit* that may be injected, as their files have them."""
-        found = []
-        for turn in self.topics[hit.id]:
-            entry = self.files.current_entry(turn)
-            is_superseded = turn.entry_id in self._superseded
-            if entry and not is_superseded and not self.files.withheld_reason(entry, turn.path):
-                found.append(entry)
-        return found
 
     def _remarks(self, hit: Hit) -> str:
         """What is added after a note: the version that it supersedes, remarks, its id."""

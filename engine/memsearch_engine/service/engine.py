@@ -30,7 +30,7 @@ _MAX_WAIT_S = 60.0
 METHODS = tuple(
     (
         "search search_view expand_view transcript_view trace contradicted "
-        "recall prepare carry_on around "
+        "recall endings prepare carry_on around "
         "index verify reset forget_project attach health status wait "
         "coverage missed inbox standing longterm"
     ).split()

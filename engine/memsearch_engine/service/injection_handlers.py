@@ -16,10 +16,12 @@ from memsearch_engine.capture import event_queue
 from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.core.home import AgentFolders
 from memsearch_engine.core.projects import Project
-from memsearch_engine.injection import compaction, injection_log
+from memsearch_engine.index import analyze
+from memsearch_engine.injection import compaction, injection_log, outcome
 from memsearch_engine.injection import prompt as at_prompt
 from memsearch_engine.injection.action import ActionAdviser
 from memsearch_engine.injection.action import select as select_advice
+from memsearch_engine.injection.notes import NoteFiles
 from memsearch_engine.injection.prompt import PromptInjection
 from memsearch_engine.service.commands import RequestContext
 from memsearch_engine.service.search_handlers import SearchHandlers, searching
@@ -28,6 +30,7 @@ from memsearch_engine.service.service_state import ServiceState
 log = logging.getLogger("memsearch.service")
 _KNOWN = 5  # pieces of advice on an action; the first that is new to the session is injected
 _LONGEST_WAIT_S = 60.0
+_ENDING_TOKENS = 100  # of the lines with which a conversation ended
 
 
 class InjectionHandlers:
@@ -96,6 +99,30 @@ class InjectionHandlers:
             )
         finally:
             self._injecting.release()
+
+    @searching
+    def endings(
+        self, call: RequestContext, place: dict[str, str], notes: list[str], query: str = ""
+    ) -> dict[str, list[str]]:
+        """Return how the conversation of each note ended on the topic of the note.
+
+        Args:
+            notes: entry ids, of any project.
+            query: its words are preferred.
+
+        Returns:
+            Entry id -> the lines that settle the topic, in their order. It lacks notes of
+            conversations of one turn, and all notes if the index is not ready.
+        """
+        catalog, index = self._state.indexer.catalog, self._state.indexer.spaces.serving
+        rows = [row for name in notes for row in catalog.by_entry(name)[:1]]
+        terms = set(analyze.query_terms(query))
+        found: dict[str, list[str]] = {}
+        for project in self._state.registered() if index is not None else ():
+            files = NoteFiles(project.memory, self._state.journal.origin)
+            for name, turns in outcome.topics(catalog, index, project, rows).items():
+                found[name] = outcome.outcome(files.injectable(turns), terms, _ENDING_TOKENS)
+        return found
 
     def prepare(
         self, call: RequestContext, place: dict[str, str], agent: str = "", session: str = ""

@@ -97,6 +97,29 @@ class Searcher:
         finally:
             connection.close()
 
+    def endings(self, notes: list[str], query: str = "") -> dict[str, list[str]]:
+        """Return how the conversation of each note ended on the topic of the note.
+
+        Args:
+            notes: entry ids.
+            query: its words are preferred.
+
+        Returns:
+            Entry id -> the lines that settle the topic. It lacks notes that are not from a
+            conversation of several turns. Empty if no service answers.
+        """
+        with contextlib.suppress(Unreachable):
+            return self._scope.call(
+                "endings",
+                dict[str, list[str]],
+                start=False,
+                timeout_s=HYBRID_WAIT_S,
+                place=self._scope.place_param,
+                notes=notes,
+                query=query,
+            )
+        return {}
+
     def _would_leave(self) -> str:
         """Return why the service may not be used with ``--offline``; ``""`` if it may.
 
