@@ -115,10 +115,12 @@ class InjectionHandlers:
             conversations of one turn, and all notes if the index is not ready.
         """
         catalog, index = self._state.indexer.catalog, self._state.indexer.spaces.serving
+        if index is None:
+            return {}
         rows = [row for name in notes for row in catalog.by_entry(name)[:1]]
         terms = set(analyze.query_terms(query))
         found: dict[str, list[str]] = {}
-        for project in self._state.registered() if index is not None else ():
+        for project in self._state.registered():
             files = NoteFiles(project.memory, self._state.journal.origin)
             for name, turns in outcome.topics(catalog, index, project, rows).items():
                 found[name] = outcome.outcome(files.injectable(turns), terms, _ENDING_TOKENS)
