@@ -168,7 +168,7 @@ def test_a_question_from_outside_makes_its_reply_wait_too():
             before.outside = True
             return [before, turn("yes", "Removed.")][first:last]
 
-    (reply,) = replies.in_context(Said(), 1, 2)  # type: ignore[arg-type]
+    (reply,) = replies.in_context(Said(), 1)  # type: ignore[arg-type]
     assert reply.in_reply_to and reply.outside
 
 

@@ -4,7 +4,10 @@ the owner's decision stays.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import shutil
+import sqlite3
 import time
 from pathlib import Path
 
@@ -129,6 +132,118 @@ def test_a_note_about_which_the_owner_decided_stays_as_it_is(desk, how):
         memory.mark(note.id, "superseded-by", None)
     captured(desk, 4)  # the newest turn is looked at again
     assert marked(memory) == rest
+
+
+def in_copilot(desk: Path, prompts: list[str]) -> str:
+    """Write a session of Copilot CLI, which writes its file again at a rewind."""
+    file = desk / "copilot" / "session-state" / SESSION / "events.jsonl"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    start = {"sessionId": SESSION, "copilotVersion": "1", "context": {"cwd": str(desk / "proj")}}
+    events = [("session.start", 0, start)]
+    for text in prompts:
+        at = 2 * PROMPTS.index(text)
+        events += [
+            ("user.message", at, {"content": text, "messageId": f"message-{at}"}),
+            ("assistant.message", at + 1, {"content": f"Done: {text}."}),
+        ]
+    file.write_text(
+        "".join(
+            json.dumps(
+                {
+                    "type": kind,
+                    "timestamp": f"2026-11-20T10:00:{at:02}.000Z",
+                    "parentId": None,
+                    "data": data,
+                }
+            )
+            + "\n"
+            for kind, at, data in events
+        )
+    )
+    return str(file)
+
+
+def in_opencode(desk: Path, prompts: list[str]) -> str:
+    """Write a session of OpenCode, which deletes messages at the prompt after a rewind."""
+    file = desk / "data" / "opencode" / "opencode.db"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if not file.exists():
+        shutil.copy(Path(__file__).parents[1] / "samples" / "opencode" / file.name, file)
+    with contextlib.closing(sqlite3.connect(file)) as db, db:
+        db.execute("PRAGMA foreign_keys=OFF")
+        db.execute("DELETE FROM part")
+        db.execute("DELETE FROM message")
+        keep = db.execute("SELECT id FROM session LIMIT 1").fetchone()[0]
+        db.execute("DELETE FROM session WHERE id<>? AND id<>?", (keep, SESSION))
+        db.execute(
+            "UPDATE session SET id=?, directory=?, parent_id=NULL, time_created=0",
+            (SESSION, str(desk / "proj")),
+        )
+        for text in prompts:
+            at = 1795000000000 + 2000 * PROMPTS.index(text)
+            for name, when, data, part in (
+                (f"msg_{at}", at, {"role": "user"}, text),
+                (
+                    f"msg_{at}_answer",
+                    at + 1000,
+                    {"role": "assistant", "parentID": f"msg_{at}", "finish": "stop"},
+                    f"Done: {text}.",
+                ),
+            ):
+                data["time"] = {"created": when, "completed": when}
+                db.execute(
+                    "INSERT INTO message (id, session_id, time_created, time_updated, data)"
+                    " VALUES (?,?,?,?,?)",
+                    (name, SESSION, when, when, json.dumps(data)),
+                )
+                db.execute(
+                    "INSERT INTO part (id, message_id, session_id, time_created, time_updated,"
+                    " data) VALUES (?,?,?,?,?,?)",
+                    (
+                        f"part_{name}",
+                        name,
+                        SESSION,
+                        when,
+                        when,
+                        json.dumps({"type": "text", "text": part}),
+                    ),
+                )
+    return str(file)
+
+
+PROMPTS = [text for _, text, _ in SAID]
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "expected"),
+    [
+        (PROMPTS[:3], [PROMPTS[0], PROMPTS[3]], REWOUND),
+        (PROMPTS[:2], [PROMPTS[3]], dict.fromkeys(PROMPTS[:2], PROMPTS[3])),
+        (PROMPTS[:2], PROMPTS[:3], {}),
+        (PROMPTS[:3], PROMPTS[:1], {}),  # nothing was sent in their place yet
+    ],
+)
+@pytest.mark.parametrize(("agent", "written"), [("copilot", in_copilot), ("opencode", in_opencode)])
+@pytest.mark.parametrize("live", [True, False])
+def test_turns_that_a_rewind_deleted_are_marked_by_the_one_in_their_place(
+    desk, monkeypatch, agent, written, first, then, expected, live
+):
+    monkeypatch.setenv("COPILOT_HOME", str(desk / "copilot"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(desk / "data"))
+    home = Home(desk / "home")
+    for number, prompts in enumerate((first, then)):
+        path = written(desk, prompts)
+        if not live:
+            pipeline, choice = CapturePipeline(home), ImportSelection((agent,))
+            run(pipeline, plan(home, pipeline, AgentFolders.from_env(), choice), choice)
+            pipeline.close()
+            continue
+        event = {"agent": agent, "event": "Stop", "session_id": SESSION, "at": time.time()}
+        event |= {"transcript_path": path, "cwd": str(desk / "proj")}
+        home.inbox.mkdir(exist_ok=True)
+        (home.inbox / f"{number}-1.json").write_text(json.dumps(event))
+        assert not event_queue.work(home).waiting
+    assert marked(Memory(desk / "proj")) == expected
 
 
 def test_a_rewind_into_a_new_session_marks_the_note_of_the_earlier_session(desk, monkeypatch):

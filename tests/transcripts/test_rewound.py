@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from memsearch_engine.agents.claude_code.reader import Reader as ClaudeCode
 from memsearch_engine.agents.codex.reader import Reader as Codex
+from memsearch_engine.agents.copilot.reader import Reader as Copilot
 from memsearch_engine.agents.gemini.reader import Reader as Gemini
+from memsearch_engine.agents.kimi.reader import Reader as Kimi
 from memsearch_engine.agents.openclaw.reader import Reader as OpenClaw
 from memsearch_engine.agents.pi.reader import Reader as Pi
 from memsearch_engine.agents.qwen.reader import Reader as Qwen
@@ -96,6 +98,37 @@ def test_a_rewind_is_found_also_by_an_index_that_is_read_on(tmp_path, monkeypatc
             "b": "B",
             "c": "C",
         }
+
+
+def test_a_local_command_or_an_attachment_between_the_rewind_and_the_prompt_hides_nothing(tmp_path):
+    model = "<command-name>/model</command-name>\n<command-args></command-args>"
+    rows = talk((1, "a", 90), (3, "b", 2))
+    rows += [
+        user(20, model, parentUuid=uuid(2)),
+        user(21, "<local-command-stdout>Set</local-command-stdout>", parentUuid=uuid(20)),
+        line(22, "attachment", "x", parentUuid=uuid(21)),
+        *talk((5, "B", 22))[1:],
+    ]
+    assert replaced(of_claude(tmp_path, *rows)) == {"b": "B"}
+
+
+def test_a_file_that_a_rewind_wrote_again_is_read_anew(tmp_path, monkeypatch):
+    monkeypatch.setattr(jsonl, "_WORTH_AN_INDEX", 1)
+    file = tmp_path / "s" / "events.jsonl"
+    file.parent.mkdir()
+
+    def asked(*prompts: str) -> list[str]:
+        data = {"sessionId": "s", "context": {}, "padding": "x" * jsonl._HEAD}
+        rows = [{"type": "session.start", "parentId": None, "data": data}]
+        for text in prompts:
+            data = {"content": text, "messageId": text[:1]}
+            rows.append({"type": "user.message", "timestamp": stamp(1), "data": data})
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))  # the same inode
+        session = Copilot().open_session(Copilot().at(file), tmp_path / "cache")
+        return [turn.user for turn in session.each()]
+
+    for prompts in (["a", "b", "c"], ["a", "B" * 999], ["a", "B" * 999, "d"]):
+        assert asked(*prompts) == prompts
 
 
 @pytest.mark.parametrize("with_tasks", [True, False])
@@ -224,6 +257,24 @@ def of_gemini(said) -> tuple[str, list[dict]]:
     return "session-2026-11-20T10-00-00000000.jsonl", rows
 
 
+def of_kimi(said) -> tuple[str, list[dict]]:
+    rows: list[dict] = [{"type": "metadata", "protocol_version": "1.5"}]
+    path: list[str] = []
+    for what in said:
+        if isinstance(what, tuple):
+            rows.append({"type": "context.undo", "count": len(path) - what[1]})
+            del path[what[1] :]
+            continue
+        path.append(what)
+        words = [{"type": "text", "text": what}]
+        more = {"origin": {"kind": "user"}, "promptId": uuid(len(rows)), "time": 1795601880181}
+        rows += [
+            {"type": "turn.prompt", "input": words, **more},
+            {"type": "turn.ended", "reason": "completed"},
+        ]
+    return "wire.jsonl", rows
+
+
 def of_openclaw(said) -> tuple[str, list[dict]]:
     rows: list[dict] = [
         {"type": "session", "version": 4, "id": "s", "timestamp": stamp(0), "cwd": "/proj"}
@@ -288,7 +339,13 @@ def test_no_recorded_turn_of_openclaw_is_replaced():
 @pytest.mark.parametrize(("said", "expected"), _REWINDS)
 @pytest.mark.parametrize(
     ("reader", "written"),
-    [(Pi(), of_pi), (Qwen(), of_qwen), (Gemini(), of_gemini), (OpenClaw(), of_openclaw)],
+    [
+        (Pi(), of_pi),
+        (Qwen(), of_qwen),
+        (Gemini(), of_gemini),
+        (OpenClaw(), of_openclaw),
+        (Kimi(), of_kimi),
+    ],
 )
 def test_turns_that_a_rewind_left_are_replaced_by_the_next(
     tmp_path, reader, written, said, expected

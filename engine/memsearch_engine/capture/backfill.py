@@ -23,7 +23,6 @@ from memsearch_engine.capture.capture_pipeline import (
 )
 from memsearch_engine.capture.extract import is_trivial
 from memsearch_engine.capture.ledger import SeenTurn, TurnOutcome
-from memsearch_engine.capture.replies import in_context
 from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import MemsearchError
 from memsearch_engine.core.home import AgentFolders, Home
@@ -298,7 +297,7 @@ def run(
                 progress("writing", done, total)
             done += 1
             try:
-                for turn in in_context(conversation, place := conversation.find(name), place + 1):
+                for turn in pipeline.turn_at(conversation, conversation.find(name)):
                     memory = "" if home_of(turn.cwd, pipeline.home) else orphans
                     _count_turn(
                         report,

@@ -14,11 +14,12 @@ import msgspec
 
 from memsearch_engine.actions.index import ActionIndex
 from memsearch_engine.agents.transcripts.evidence import Archive
-from memsearch_engine.agents.transcripts.model import Session, Turn
+from memsearch_engine.agents.transcripts.model import Conversation, Session, Turn
 from memsearch_engine.capture import summaries
 from memsearch_engine.capture.clean import redacted
 from memsearch_engine.capture.extract import extract, is_trivial
 from memsearch_engine.capture.ledger import CaptureLedger, SeenTurn, TurnOutcome
+from memsearch_engine.capture.replies import in_context
 from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import MemsearchError, Unreachable
 from memsearch_engine.core.home import Home
@@ -70,6 +71,22 @@ class CapturePipeline:
         self.actions.close()
         if self.archive:
             self.archive.close()
+
+    def turn_at(self, conversation: Conversation, place: int) -> list[Turn]:
+        """Return the turn at *place* of a session; nothing if the session was shortened meanwhile.
+
+        A short reply gets its question. The turn replaces captured turns that a rewind has deleted.
+        """
+        found = in_context(conversation, place)
+        if found and agent_registry.agent(found[0].agent).rewind_erases:
+            earlier = conversation.turns(place - 1, place) if place > 0 else []
+            times = [self.started(turn) for turn in (*earlier, found[0])]
+            captured = self.ledger.captured_between(
+                found[0].agent, conversation.session, times[0] if earlier else 0.0, times[-1]
+            )
+            present = {*conversation.ids, *conversation.aliases}
+            found[0].replaces = [name for name in captured if name not in present]
+        return found
 
     def capture(
         self, turn: Turn, where: Session, *, memory: str = "", cwd: str = "", at: float = 0.0

@@ -14,7 +14,6 @@ from memsearch_engine.agents.transcripts.model import Conversation
 from memsearch_engine.capture import summaries
 from memsearch_engine.capture.capture_pipeline import CapturePipeline
 from memsearch_engine.capture.event_queue import outcomes
-from memsearch_engine.capture.replies import in_context
 from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import MemsearchError
 from memsearch_engine.core.home import AgentFolders
@@ -133,7 +132,7 @@ def _reconcile(
     for place, name in enumerate(conversation.ids):
         if known.get(name) in _DONE:
             continue
-        for turn in in_context(conversation, place, place + 1):
+        for turn in pipeline.turn_at(conversation, place):
             if pipeline.started(turn) < since:
                 continue
             open_still = (

@@ -24,7 +24,6 @@ from memsearch_engine.agents.transcripts.locate import find_session, open_sessio
 from memsearch_engine.agents.transcripts.model import Conversation
 from memsearch_engine.capture import summaries
 from memsearch_engine.capture.capture_pipeline import CapturePipeline, home_of
-from memsearch_engine.capture.replies import in_context
 from memsearch_engine.core import agent_registry, safe_files
 from memsearch_engine.core.errors import MemsearchError
 from memsearch_engine.core.home import AgentFolders, Home, lock
@@ -383,7 +382,7 @@ def _take(event: HookEvent, pipeline: CapturePipeline, outcome: QueueOutcome) ->
             and not last
         ):
             continue
-        found = in_context(conversation, place, place + 1)
+        found = pipeline.turn_at(conversation, place)
         if not found:  # the file was shortened meanwhile
             continue
         turn = found[0]

@@ -89,26 +89,19 @@ def _end(lines: list[str]) -> str:
     return _SENTENCE.split(lines[-1].strip())[-1] if lines else ""
 
 
-def in_context(conversation: Conversation, first: int, last: int) -> list[Turn]:
-    """Return the turns from *first* up to *last*, exclusive. Short replies get their question.
+def in_context(conversation: Conversation, place: int) -> list[Turn]:
+    """Return the turn at *place* of a session, or nothing if there is none.
+
+    A short reply gets its question.
 
     Raises:
         OSError: the session can't be read.
     """
-    turns = conversation.turns(first, last)
-    for number, turn in enumerate(turns):
-        if not is_short(turn.user):
-            continue
-        place = first + number
-        before = (
-            turns[number - 1 : number]
-            if number
-            else conversation.turns(place - 1, place)
-            if place > 0
-            else []
-        )
-        if before and (asked := question(before[0].assistant, any_end=is_assent(turn.user))):
+    found = conversation.turns(place, place + 1)
+    for turn in found:
+        earlier = conversation.turns(place - 1, place) if place > 0 and is_short(turn.user) else []
+        if earlier and (asked := question(earlier[0].assistant, any_end=is_assent(turn.user))):
             turn.in_reply_to = asked
             # the quoted text may be outside content
-            turn.outside = turn.outside or before[0].outside
-    return turns
+            turn.outside = turn.outside or earlier[0].outside
+    return found

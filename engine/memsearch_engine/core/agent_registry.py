@@ -79,6 +79,7 @@ class Agent(NamedTuple):
         anchor_path: what such a path contains; ``""``: anything.
         noted_by_minute: memsearch's anchors of its turns have a minute and no turn.
         rewind_copies: a rewind copies the turns into a new session.
+        rewind_erases: a rewind deletes the later turns from the session.
         session_marks: beginnings of variables that its programs see inside a session.
         injected_in: text in a session line that shows output of a hook.
         compacted: text in a line that shows a context compaction.
@@ -113,6 +114,7 @@ class Agent(NamedTuple):
     anchor_path: str = ""
     noted_by_minute: bool = False
     rewind_copies: bool = False
+    rewind_erases: bool = False
     session_marks: tuple[str, ...] = ()
     injected_in: tuple[bytes, ...] = ()
     compacted: tuple[bytes, ...] = ()

@@ -220,11 +220,11 @@ class _Scanner(LinkedScanner):
     def feed(self, offset: int, raw: bytes) -> tuple[str, int] | None:
         line = _decode(raw)
         found = self._turn(offset, line)
-        own = text_of(line.uuid)
+        own, parent = text_of(line.uuid), text_of(line.parentUuid) or None
         if found:
-            self.begin(found[0], own, text_of(line.parentUuid) or None)
-        else:  # only what a person typed leads to another branch
-            self.link(own, None)
+            self.begin(found[0], own, parent)
+        else:  # a local command may stand between the rewind and the next prompt
+            self.link(own, None if line.isSidechain else parent)
         return found
 
     def _turn(self, offset: int, line: _Line) -> tuple[str, int] | None:

@@ -27,7 +27,7 @@ from typing import Any
 import msgspec
 
 from memsearch_engine.agents.codex import AGENT
-from memsearch_engine.agents.transcripts.jsonl import JsonlConversation, Scanner
+from memsearch_engine.agents.transcripts.jsonl import JsonlConversation, Scanner, turns_back
 from memsearch_engine.agents.transcripts.model import (
     SUB_AGENTS,
     Conversation,
@@ -200,12 +200,7 @@ class CodexConversation(JsonlConversation):
         }
 
     def _follows(self, after: str, parents: list[int]) -> int:
-        place = len(parents) - 1
-        for _ in range(int(after)):
-            if place < 0:
-                break
-            place = parents[place]
-        return place
+        return turns_back(after, parents)
 
     def _parents(self, forked: str, cache: Path | None, forks: int) -> list[Turn]:
         """Return the parent's turns that the first turns here repeat."""

@@ -27,6 +27,7 @@ AGENT = Agent(
     compacted=(b'"type":"session.compaction_complete","data":{"success":true',),
     transcript="{session}/events.jsonl",
     answers_flat=True,
+    rewind_erases=True,
     shell_marks=(
         "COPILOT_CLI",
         "COPILOT_AGENT_SESSION_ID",

@@ -23,5 +23,6 @@ AGENT = Agent(
     context_lines=0,
     also_called=("cursor-agent", "cursor-cli"),
     tells=(),
+    rewind_erases=True,
     shell_marks=("CURSOR_AGENT",),
 )

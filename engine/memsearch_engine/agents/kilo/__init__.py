@@ -15,5 +15,6 @@ AGENT = Agent(
     context_lines=0,
     also_called=("kilo-code", "kilocode"),
     tells=(),
+    rewind_erases=True,
     shell_marks=("KILO",),
 )

@@ -5,8 +5,8 @@ Checked with 2.1.0, protocol 1.5. The person's agent is ``main``.
 A turn begins with a ``turn.prompt`` of the person; timers, sub-agents and goals have prompts, too.
 The same words come again as a message and as ``agent.*`` events, which are copies and out of order.
 A prompt that is typed while the agent works is a message in its turn. Lines are appended; files of
-older protocols are written again when they are opened. Turns that were taken back with ``/undo``
-stay in the file.
+older protocols are written again when they are opened. ``context.undo`` takes back the last
+``count`` turns, which stay in the file.
 
 **A turn is named by its prompt's id**, which stays the same in a resumed session and in a fork. The
 events name no folder; ``state.json`` does.
@@ -22,7 +22,7 @@ from typing import Any
 import msgspec
 
 from memsearch_engine.agents.kimi import AGENT
-from memsearch_engine.agents.transcripts.jsonl import Scanner, WithSubAgents
+from memsearch_engine.agents.transcripts.jsonl import Scanner, WithSubAgents, turns_back
 from memsearch_engine.agents.transcripts.model import (
     Conversation,
     Session,
@@ -61,6 +61,7 @@ class _Line(msgspec.Struct):
     event: Any = None
     reason: Any = None
     error: Any = None
+    count: Any = None
 
 
 _decode = msgspec.json.Decoder(_Line).decode
@@ -92,11 +93,21 @@ class Reader(FileReader):
 
 
 class _Scanner(Scanner):
+    def __init__(self) -> None:
+        super().__init__()
+        self._undone = 0  # turns that the person took back since the last turn
+
     def feed(self, offset: int, raw: bytes) -> tuple[str, int] | None:
         line = _decode(raw)
         if text_of(line.type).partition(".")[0] not in _KNOWN:
             self.count(line.type)
-        return (_name(line), offset) if line.type == "turn.prompt" and _words(line) else None
+        if line.type == "context.undo" and isinstance(line.count, int):
+            self._undone += max(line.count, 0)
+        if line.type != "turn.prompt" or not _words(line):
+            return None
+        if self._undone:
+            self.after[_name(line)], self._undone = str(self._undone), 0
+        return _name(line), offset
 
 
 def _name(line: _Line) -> str:
@@ -183,6 +194,9 @@ class KimiConversation(WithSubAgents):
     """A session of Kimi Code."""
 
     scanner, parser = _Scanner, _parse
+
+    def _follows(self, after: str, parents: list[int]) -> int:
+        return turns_back(after, parents)
 
     def __init__(self, where: Session, cache: Path | None = None) -> None:
         super().__init__(where, cache)

@@ -14,6 +14,7 @@ AGENT = Agent(
     writes=".db",
     context_lines=15,
     anchor="db",
+    rewind_erases=True,
     shell_marks=("OPENCODE",),
     tools=("memory_search", "memory_get", "memory_transcript"),
 )

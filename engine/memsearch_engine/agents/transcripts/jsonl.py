@@ -141,6 +141,19 @@ def replaced_turns(
     return found
 
 
+def turns_back(count: str, parents: list[int]) -> int:
+    """Return the position of the turn that *count* turns before the end lead to; -1 for none.
+
+    It is ``JsonlConversation._follows`` for agents that record how many turns were taken back.
+    """
+    place = len(parents) - 1
+    for _ in range(int(count)):
+        if place < 0:
+            break
+        place = parents[place]
+    return place
+
+
 def name_replaced(turns: list[Turn], first: int, ids: list[str], replaced: dict[int, int]) -> None:
     """Write what ``replaced_turns`` found into *turns*, whose first has position *first*."""
     for place, turn in enumerate(turns if replaced else (), first):
@@ -302,43 +315,65 @@ def _scan(path: str, scanner: Callable[[], Scanner], cache: Path | None) -> Offs
     info = os.stat(path)
     head = _head_digest(path)
     stored = _load(path, cache) if info.st_size >= _WORTH_AN_INDEX else None
-    if stored and (stored.layout, stored.inode, stored.head) == (_LAYOUT, info.st_ino, head):
+    known = Offsets(_LAYOUT, info.st_ino, head, info.st_size, [], [], {}, {})
+    if (
+        stored
+        and (stored.layout, stored.inode, stored.head) == (_LAYOUT, info.st_ino, head)
+        and stored.size <= info.st_size
+    ):
         if stored.size == info.st_size:
             return stored
-        if stored.size > info.st_size or not stored.starts:
-            stored = None
-    else:
-        stored = None
-    found = Offsets(_LAYOUT, info.st_ino, head, info.st_size, [], [], {}, {})
-    scan = scanner()
-    start = 0
-    if stored:  # the last turn may have grown, so continue there
-        found.ids, found.starts = stored.ids[:-1], stored.starts[:-1]
-        start = stored.starts[-1]
-        scan.facts.update(stored.facts)
-        scan.unknown.update(stored.before)
-        found.before = stored.before
-        scan.aliases.update(stored.aliases)
-        scan.after.update(stored.after)
-    for offset, raw in lines(path, start, None, scan.unknown):
+        known = msgspec.structs.replace(stored, size=info.st_size)
+    found = _scanned(path, scanner(), known)
+    if not _goes_on(known, found):  # a rewind has written the file again
+        found = _scanned(path, scanner(), msgspec.structs.replace(found, ids=[], starts=[]))
+    if info.st_size >= _WORTH_AN_INDEX and cache is not None:
+        _save(path, cache, found)
+    return found
+
+
+def _goes_on(known: Offsets, found: Offsets) -> bool:
+    """Whether the last known turn is still where it was."""
+    last = len(known.ids)
+    return (known.ids[-1:], known.starts[-1:]) == (
+        found.ids[:last][-1:],
+        found.starts[:last][-1:],
+    )
+
+
+def _scanned(path: str, scan: Scanner, known: Offsets) -> Offsets:
+    """Return the turns of a file. The last *known* one may have grown, so it is read again."""
+    ids, starts = known.ids[:-1], known.starts[:-1]
+    before: dict[str, int] = {}
+    if known.ids:
+        scan.facts.update(known.facts)
+        before = known.before
+        scan.unknown.update(before)
+        scan.aliases.update(known.aliases)
+        scan.after.update(known.after)
+    for offset, raw in lines(path, known.starts[-1] if known.ids else 0, None, scan.unknown):
         try:
             turn = scan.feed(offset, raw)
         except (msgspec.DecodeError, RecursionError):
             scan.count(NOT_JSON)
             continue
         if turn:
-            found.before = dict(scan.unknown)
-            found.ids.append(turn[0])
-            found.starts.append(turn[1])
-    found.facts, found.unknown, found.aliases, found.after = (
+            before = dict(scan.unknown)
+            ids.append(turn[0])
+            starts.append(turn[1])
+    return Offsets(
+        _LAYOUT,
+        known.inode,
+        known.head,
+        known.size,
+        ids,
+        starts,
         scan.facts,
         scan.unknown,
         scan.aliases,
+        before,
         scan.after,
     )
-    if info.st_size >= _WORTH_AN_INDEX and cache is not None:
-        _save(path, cache, found)
-    return found
 
 
 def _head_digest(path: str) -> str:
