@@ -24,6 +24,12 @@ NAMES = [
     "2026-11-20 - Copy (2).md",
     "2026-11-20 (3rd copy).md",
     "2026-11-20 - Kopie.md",
+    "2026-11-20 – Kopie.md",
+    "2026-11-20-DESKTOP-AB12CD3.md",
+    "2026-11-20-LAPTOP-7Q2KX9P-2.md",
+    "2026-11-20_LOCAL_4711.md",
+    "2026-11-20.orig.md",
+    "2026-11-20~.md",
     "2026-11-20 - 副本.md",
     "Copy of 2026-11-20.md",
     "2026-11-20 copy.sync-conflict-20261121-101010-ABCDEFG.md",
@@ -31,6 +37,8 @@ NAMES = [
 OTHERS = [
     "2026-11-20-merge-conflict.md",
     "2026-11-20-2.md",
+    "2026-11-20-desktop-redesign.md",
+    "2026-11-20-DESKTOP-app.md",
     "2026-11-20 2 meetings.md",
     "2026-11-20 copyright.md",
 ]
