@@ -121,7 +121,9 @@ class Plain:
             "projects": self._list_projects,
             "project": self._open_project,
             "health": lambda _: self._say_lines(health.lines(self.library.status.health())),
-            "activity": self._say_activity,
+            "activity": lambda _: self._say_lines(
+                activity.lines(self.library.status.activity(), self.library.today())
+            ),
             "help": lambda _: self.say(_HELP),
             "?": lambda _: self.say(_HELP),
         }
@@ -323,9 +325,6 @@ class Plain:
         self.memory = self.library.memory
         self.items, self.days = [], []
         self.say(f"{plain(row.name)} is open; days lists its days")
-
-    def _say_activity(self, _: str) -> None:
-        self._say_lines(activity.lines(self.library.status.activity(), self.library.today()))
 
     def _say_lines(self, lines: list[activity.Line]) -> None:
         """Print the rows of a page, without bars and blank lines."""

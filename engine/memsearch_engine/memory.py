@@ -24,46 +24,50 @@ from memsearch_engine.service.launch import connect
 from memsearch_engine.service.note_editor import NoteEditor
 
 if TYPE_CHECKING:  # a search through the service needs none of these
-    from memsearch_engine.agents.transcripts.locate import Excerpt
-    from memsearch_engine.capture.importing import Import
-    from memsearch_engine.capture.plugins import McpClients, Plugins
-    from memsearch_engine.capture.retention import Evidence
-    from memsearch_engine.capture.transcripts import Transcripts
-    from memsearch_engine.core.settings import Settings
-    from memsearch_engine.index.rows import IndexResult
-    from memsearch_engine.injection.api import Injections
-    from memsearch_engine.injection.session_start import Context
-    from memsearch_engine.injection.supersessions import Supersessions
-    from memsearch_engine.journal.files import DayFile
-    from memsearch_engine.journal.history import Change
-    from memsearch_engine.journal.model import Entry
-    from memsearch_engine.journal.note import Note
-    from memsearch_engine.journal.write import Target
-    from memsearch_engine.longterm.api import LongTerm
-    from memsearch_engine.longterm.digest.api import Compact
-    from memsearch_engine.longterm.digest.compact import DigestRequest
-    from memsearch_engine.longterm.facts import Fact
-    from memsearch_engine.longterm.forgetting import Match
-    from memsearch_engine.longterm.pages_api import Pages
-    from memsearch_engine.longterm.skills_api import Skills
-    from memsearch_engine.review.agent_files import AgentFiles
-    from memsearch_engine.review.conflicts import Conflicts
-    from memsearch_engine.review.queue import ReviewQueue
-    from memsearch_engine.review.repair import Repair
-    from memsearch_engine.review.secrets import Secrets
-    from memsearch_engine.review.staleness import Staleness
-    from memsearch_engine.review.trust import Trust
-    from memsearch_engine.search.files import Files
-    from memsearch_engine.search.request import SearchRequest
-    from memsearch_engine.service.answers import IndexStatus
-    from memsearch_engine.service.api import Capture, Service
-    from memsearch_engine.service.changes import Update
-    from memsearch_engine.service.configuration import Configuration
-    from memsearch_engine.service.models import Models
-    from memsearch_engine.service.past_actions import PastActions
-    from memsearch_engine.service.search_client import Searcher
-    from memsearch_engine.sync.api import Sync
-    from memsearch_engine.sync.sharing.api import Sharing
+    from memsearch_engine import (
+        AgentFiles,
+        Capture,
+        Change,
+        Compact,
+        Configuration,
+        Conflicts,
+        Context,
+        DayFile,
+        DigestRequest,
+        Entry,
+        Evidence,
+        Excerpt,
+        Fact,
+        Files,
+        Import,
+        IndexResult,
+        IndexStatus,
+        Injections,
+        LongTerm,
+        Match,
+        McpClients,
+        Models,
+        Note,
+        Pages,
+        PastActions,
+        Plugins,
+        Repair,
+        ReviewQueue,
+        Searcher,
+        SearchRequest,
+        Secrets,
+        Service,
+        Settings,
+        Sharing,
+        Skills,
+        Staleness,
+        Supersessions,
+        Sync,
+        Target,
+        Transcripts,
+        Trust,
+        Update,
+    )
 
 #: Attributes of the scope that are attributes of a memory, too.
 _OF_SCOPE = {

@@ -27,7 +27,7 @@ def files(ctx: click.Context) -> None:
     They are only read. `memsearch search 'kind:native WORDS'` finds what is in them.
     """
     if ctx.invoked_subcommand is None:
-        ctx.exit(ctx.invoke(list_, agent=None, project=None, everything=False, json_=False))
+        ctx.exit(ctx.invoke(list_, agent=None, project=None, everything=False))
 
 
 @files.command(
@@ -44,16 +44,14 @@ def files(ctx: click.Context) -> None:
 @click.option("--agent", type=click.Choice(agent_names()), help="Only what this agent reads.")
 @scope
 @as_json
-def list_(agent: str | None, project: str | None, everything: bool, json_: bool) -> int:
+def list_(agent: str | None, project: str | None, everything: bool) -> int:
     """Which files there are, who reads them, and what is wrong with them: parts that are not read
     at a start, files that no index names, sections that your notes contradict.
     """
     here = memory_at(project, everything)
     root = "" if everything else here.place.root
     memories = here.agent_files.all(agent=agent or "", compare=True)
-    if json_:
-        output.emit({"memories": memories})
-        return 0
+    output.emit({"memories": memories})
     for memory in memories:
         output.echo(output.style(output.safe(agent_file_path(memory.path, root)), "strong"))
         facts = [
@@ -71,7 +69,7 @@ def list_(agent: str | None, project: str | None, everything: bool, json_: bool)
             output.echo(f"    ! {problem}")
     if not memories:
         output.say("no agent has a memory of its own here")
-        return 1
+        return 0 if output.is_json() else 1
     output.say(
         "`memsearch agents files show PATH` shows one; `memsearch agents files import ID` takes a"
         " section of it into your notes"
@@ -112,15 +110,13 @@ def _problems(memory: AgentFile) -> list[str]:
 @click.argument("name")
 @scope
 @as_json
-def show(name: str, project: str | None, everything: bool, json_: bool) -> int:
+def show(name: str, project: str | None, everything: bool) -> int:
     """Show a file (by its path, or the end of one) or one section (by its id). Secrets in it are
     not shown.
     """
     memory, sections = memory_at(project, everything).agent_files.get(name)
-    if json_:
-        memory.sections = sections
-        output.emit(memory)
-        return 0
+    memory.sections = sections
+    output.emit(memory)
     output.echo(output.style(output.safe(memory.path), "strong"))
     output.echo(output.style(f"{agent_file_titles(memory)} · {output.safe(memory.title)}", "dim"))
     for problem in _problems(memory) if len(sections) != 1 else ():
@@ -152,7 +148,7 @@ def _head(section: AgentFileSection) -> str:
 @click.option("--dry-run", "-n", is_flag=True, help="Show what would be taken; write nothing.")
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
-def import_(names: tuple[str, ...], dry_run: bool, yes: bool, json_: bool) -> int:
+def import_(names: tuple[str, ...], dry_run: bool, yes: bool) -> int:
     """Take sections into today's notes, each with where it is from. What was taken before is left
     out; `memsearch undo ID` takes a note back.
     """
@@ -164,17 +160,13 @@ def import_(names: tuple[str, ...], dry_run: bool, yes: bool, json_: bool) -> in
         for s in sections
     }
     new = [(memory, section) for memory, section in chosen.values() if not section.note]
-    if not json_:
-        for _, section in new:
-            output.echo(output.beside(f"{section.id}  ", section.text))
+    for _, section in new:
+        output.echo(output.beside(f"{section.id}  ", section.text))
     if old := len(chosen) - len(new):
-        output.say(f"{many(old, 'section')} of these your notes have already")
+        output.remark(f"{many(old, 'section')} of these your notes have already")
     if not new or dry_run:
-        if json_:
-            output.emit(
-                {"would_take": [section for _, section in new]} if dry_run else {"taken": []}
-            )
-        elif new:
+        output.emit({"would_take": [section for _, section in new]} if dry_run else {"taken": []})
+        if new:
             output.say(f"{many(len(new), 'section')} would be taken")
         return 0 if new else 1
     output.confirm(f"Take {many(len(new), 'section')} into your notes?", yes)
@@ -183,14 +175,12 @@ def import_(names: tuple[str, ...], dry_run: bool, yes: bool, json_: bool) -> in
         try:
             notes.append(files_.take(memory, section))
         except UsageError as error:  # the section is only a secret
-            output.say(f"! {section.id}: {error}")
-    if json_:
-        output.emit(
-            {"taken": [{"id": note.id, "path": note.path, "text": note.text} for note in notes]}
-        )
-    else:
-        output.say(
-            f"{many(len(notes), 'note')} written to {notes[0].path if notes else 'nothing'}: "
-            + " ".join(note.id for note in notes)
-        )
+            output.remark(f"! {section.id}: {error}")
+    output.emit(
+        {"taken": [{"id": note.id, "path": note.path, "text": note.text} for note in notes]}
+    )
+    output.say(
+        f"{many(len(notes), 'note')} written to {notes[0].path if notes else 'nothing'}: "
+        + " ".join(note.id for note in notes)
+    )
     return 0 if len(notes) == len(new) else 5

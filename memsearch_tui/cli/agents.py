@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
+import memsearch_engine as engine
 from memsearch_engine import Memory, QuarantineReason, agents_live
+from msgspec import to_builtins
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.commands import Command
@@ -13,9 +13,6 @@ from memsearch_tui.cli.lazy import LazyGroup
 from memsearch_tui.cli.options import as_json
 from memsearch_tui.cli.review import quarantined
 from memsearch_tui.counted import many
-
-if TYPE_CHECKING:
-    from memsearch_engine import FoundAgent
 
 COMMANDS = {
     "install": Command("plugins", "plugins_install", "Connect agents: add hooks and skills."),
@@ -46,31 +43,24 @@ Examples:
     help="Ask each program for its version (a second or two).",
 )
 @as_json
-@click.pass_context
-def agents(ctx: click.Context, versions: bool, json_: bool) -> int:
+def agents(versions: bool) -> int:
     """Show which agents are on this machine and connected; connect, import, check them."""
-    if ctx.invoked_subcommand is not None:
-        return 0
     memory = Memory()
-    progress = output.Progress()
-    try:
+    with output.Progress() as progress:
         rows = memory.capture.agents(versions=versions, progress=progress.show)
-    finally:
-        progress.close()
     connected = connected_agents(memory)
-    if json_:
-        from msgspec import to_builtins
-
-        rows_json = [
-            {**to_builtins(row), "connected": row.agent in connected, "problems": problems}
-            for row in rows
-            for problems in (connected.get(row.agent, []),)
-        ]
-        output.emit({"agents": rows_json})
+    rows_json = [
+        {**to_builtins(row), "connected": row.agent in connected, "problems": problems}
+        for row in rows
+        for problems in (connected.get(row.agent, []),)
+    ]
+    output.emit({"agents": rows_json})
+    if output.is_json():
         return 0 if any(row.program or row.sessions for row in rows) else 1
     here = [row for row in rows if row.program or row.sessions or row.agent in connected]
     for number, row in enumerate(here):
-        output.echo("" if number else None or "") if number else None
+        if number:
+            output.echo()
         _print(row, connected)
     if waiting := not_written_here(memory):
         output.say(output.style(f"\n! {waiting}", "warn"))
@@ -83,7 +73,7 @@ def agents(ctx: click.Context, versions: bool, json_: bool) -> int:
     return 0
 
 
-def _print(row: FoundAgent, connected: dict[str, list[str]]) -> None:
+def _print(row: engine.FoundAgent, connected: dict[str, list[str]]) -> None:
     """Print one agent: its version, its connection, its captured turns, and the next step."""
     version = row.version or (f"transcripts of {row.wrote}" if row.wrote else "program not on PATH")
     is_live = row.agent in agents_live()

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import memsearch_engine as engine
 from memsearch_engine import Memory, UsageError, agents_live
+from msgspec import to_builtins
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.agents import not_written_here
 from memsearch_tui.cli.options import as_json, days_of
 from memsearch_tui.counted import many
-
-if TYPE_CHECKING:
-    from memsearch_engine import InjectionRecord, PromptInjection, TurnOutcome
 
 AGENTS = click.Choice(agents_live())
 
@@ -31,45 +30,36 @@ def hook(agent: str, event: str) -> int:
 
 @click.group(invoke_without_command=True)
 @as_json
-@click.pass_context
-def inbox(ctx: click.Context, json_: bool) -> int:
+def inbox() -> int:
     """Work off what hooks have left, then list what still waits."""
-    if ctx.invoked_subcommand is not None:
-        return 0
     state = Memory().capture.inbox()
-    if json_:
-        output.emit(state)
-    else:
-        output.echo(
-            f"{state.captured} captured, {state.already} known already, {state.skipped} trivial"
+    output.emit(state)
+    output.echo(
+        f"{state.captured} captured, {state.already} known already, {state.skipped} trivial"
+    )
+    for item in state.waiting:
+        output.echo(f"waits  {item.event}: {output.safe(item.reason)}")
+    for item in state.set_aside:
+        output.echo(f"set aside  {item.event}: {output.safe(item.reason)}")
+    if state.set_aside:
+        output.say(
+            "`memsearch agents queue retry` tries these again, `memsearch agents queue drop"
+            " NAME` forgets one"
         )
-        for item in state.waiting:
-            output.echo(f"waits  {item.event}: {output.safe(item.reason)}")
-        for item in state.set_aside:
-            output.echo(f"set aside  {item.event}: {output.safe(item.reason)}")
-        if state.set_aside:
-            output.say(
-                "`memsearch agents queue retry` tries these again, `memsearch agents queue drop"
-                " NAME` forgets one"
-            )
     return 5 if state.waiting or state.set_aside else 0
 
 
 @inbox.command("retry", epilog="\b\nExample:\n  memsearch agents queue retry")
 @as_json
-def inbox_retry(json_: bool) -> None:
+def inbox_retry() -> None:
     """Try events again that could not be read, and summaries that failed."""
-    from msgspec import to_builtins
-
     capture = Memory().capture
     count, state = capture.retry(), capture.inbox()
-    if json_:
-        output.emit({"retried": count, **to_builtins(state)})
-    else:
-        output.echo(
-            f"{many(count, 'event')} tried again; {state.captured} captured,"
-            f" {len(state.waiting)} waiting"
-        )
+    output.emit({"retried": count, **to_builtins(state)})
+    output.echo(
+        f"{many(count, 'event')} tried again; {state.captured} captured,"
+        f" {len(state.waiting)} waiting"
+    )
 
 
 @inbox.command("drop", epilog="\b\nExample:\n  memsearch agents queue drop 1795292537.json")
@@ -77,7 +67,7 @@ def inbox_retry(json_: bool) -> None:
 @click.option("--all", "everything", is_flag=True, help="All that wait.")
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
-def inbox_drop(names: tuple[str, ...], everything: bool, yes: bool, json_: bool) -> None:
+def inbox_drop(names: tuple[str, ...], everything: bool, yes: bool) -> None:
     """Forget waiting events. Their turns stay in the agents' transcripts."""
     if bool(names) == everything:
         raise UsageError("name events, or pass --all", "`memsearch agents queue` lists them")
@@ -85,11 +75,12 @@ def inbox_drop(names: tuple[str, ...], everything: bool, yes: bool, json_: bool)
         "Forget " + (f"{many(len(names), 'event')}?" if names else "all waiting events?"), yes
     )
     count = Memory().capture.drop(list(names))
-    output.emit({"dropped": count}) if json_ else output.echo(f"{many(count, 'event')} forgotten")
+    output.emit({"dropped": count})
+    output.echo(f"{many(count, 'event')} forgotten")
 
 
 #: Name of an outcome on the command line -> its names in the ledger.
-_OUTCOMES: dict[str, list[TurnOutcome]] = {
+_OUTCOMES: dict[str, list[engine.TurnOutcome]] = {
     "waiting": ["new"],
     "failed": ["failed"],
     "orphaned": ["homeless"],
@@ -114,24 +105,21 @@ _OUTCOMES: dict[str, list[TurnOutcome]] = {
     help="The turns of one kind, each with its reason.",
 )
 @as_json
-def coverage(since: str | None, listed: str | None, json_: bool) -> int:
+def coverage(since: str | None, listed: str | None) -> int:
     """Compare the turns in transcripts with the notes, by agent and day, since capture began."""
     day = days_of(since or "")[0]
     capture = Memory().capture
     state = capture.coverage(day)
     if listed:
         rows = capture.missed(_OUTCOMES[listed])
-        if json_:
-            output.emit({"turns": rows})
-        for missed in rows if not json_ else []:
+        output.emit({"turns": rows})
+        for missed in rows:
             output.echo(
                 f"{missed.day}  {missed.agent:12s} {missed.session[:13]}  {missed.turn[:13]} "
                 f" {missed.reason or listed}"
             )
         return 0 if rows else 1
-    if json_:
-        output.emit(state)
-        return 0
+    output.emit(state)
     if not state.agents:
         output.echo(
             "nothing is captured yet - `memsearch agents install AGENT` begins, `memsearch agents`"
@@ -201,7 +189,6 @@ def context(
     session: str,
     less: str | None,
     more: str | None,
-    json_: bool,
 ) -> int:
     """Show exactly what a new session of AGENT in this folder would get, and how many tokens
     that is.
@@ -213,53 +200,43 @@ def context(
             if less is not None
             else memory.injection.promote(more or "")
         )
-        if json_:
-            output.emit({"notes": found})
-        else:
-            how = (
-                "not injected at such prompts again"
-                if less is not None
-                else "injected at such prompts again"
-            )
-            output.say(f"{', '.join(found)}: {how}")
+        output.emit({"notes": found})
+        how = (
+            "not injected at such prompts again"
+            if less is not None
+            else "injected at such prompts again"
+        )
+        output.say(f"{', '.join(found)}: {how}")
         return 0
     if prompt:
-        return _print_injection(
-            memory.injection.preview(prompt, agent=agent, session=session), json_
-        )
+        return _print_injection(memory.injection.preview(prompt, agent=agent, session=session))
     if compacted:
-        return _print_injection(memory.injection.preview_after_compaction(agent, compacted), json_)
+        return _print_injection(memory.injection.preview_after_compaction(agent, compacted))
     if log_ or session:
-        return _log(memory.injection.log(session), json_)
+        return _log(memory.injection.log(session))
     made = memory.context(agent)
-    if json_:
-        output.emit(
-            {
-                "agent": agent,
-                "text": made.text,
-                "tokens": made.tokens,
-                "memories": made.memories,
-                "held_back": made.left_out,
-            }
-        )
-        return 0
+    output.emit(
+        {
+            "agent": agent,
+            "text": made.text,
+            "tokens": made.tokens,
+            "memories": made.memories,
+            "held_back": made.left_out,
+        }
+    )
     if made.text:
         output.echo(output.safe(made.text))
         left = f"; {many(made.left_out, 'note')} left out" if made.left_out else ""
         output.say(f"about {made.tokens} tokens{left}")
     else:
         output.say("nothing: no notes here that may be injected, or `recall.inject` is off")
-    if waiting := not_written_here(memory):
+    if not output.is_json() and (waiting := not_written_here(memory)):
         output.say(f"! {waiting}")
     return 0
 
 
-def _print_injection(injection: PromptInjection, json_: bool) -> int:
-    if json_:
-        from msgspec import to_builtins
-
-        output.emit(to_builtins(injection))
-        return 0
+def _print_injection(injection: engine.PromptInjection) -> int:
+    output.emit(injection)
     if injection.text:
         output.echo(output.safe(injection.text))
     for seen in injection.considered:
@@ -276,12 +253,8 @@ def _print_injection(injection: PromptInjection, json_: bool) -> int:
     return 0
 
 
-def _log(injections: list[InjectionRecord], json_: bool) -> int:
-    if json_:
-        from msgspec import to_builtins
-
-        output.emit({"injections": to_builtins(injections)})
-        return 0 if injections else 1
+def _log(injections: list[engine.InjectionRecord]) -> int:
+    output.emit({"injections": injections})
     for injection in injections:
         when = datetime.fromtimestamp(injection.at).strftime("%Y-%m-%d %H:%M:%S")
         output.echo(
@@ -304,7 +277,7 @@ def _log(injections: list[InjectionRecord], json_: bool) -> int:
     "--since", default="30d", show_default=True, help="From this day on (2026-01-31, 7d)."
 )
 @as_json
-def spend(since: str, json_: bool) -> int:
+def spend(since: str) -> int:
     """What models have cost by day, the day's cap, and summaries that wait or failed. Nothing is
     spent unless you chose a model (`capture.summarize.provider`).
     """
@@ -320,9 +293,7 @@ def spend(since: str, json_: bool) -> int:
         "failures": capture.failures(),
         "days": rows,
     }
-    if json_:
-        output.emit(state)
-        return 0
+    output.emit(state)
     if not rows:
         output.echo(f"nothing spent since {day} (summaries: {state['provider']})")
     for row in rows:

@@ -80,7 +80,6 @@ def compact(
     llm_base_url: str,
     llm_api_key: str,
     dry_run: bool,
-    json_: bool,
 ) -> None:
     """Write a digest of notes into today, as one note; the notes themselves stay as they are.
     `memsearch undo` takes it back.
@@ -103,37 +102,28 @@ def compact(
     )
     compact = memory.compact(engine.Compact.WEEK if week else source or day, asked)
     planned = compact.plan
-    if not json_:
-        _print_plan(planned)
+    _print_plan(planned)
     if dry_run:
-        (
-            output.emit({"would": _plan_json(planned)})
-            if json_
-            else output.say("nothing was asked, and nothing written")
-        )
+        output.emit({"would": _plan_json(planned)})
+        output.say("nothing was asked, and nothing written")
         return
     folder = compact.folder(output_dir)
-    progress = output.Progress()
-    try:
+    with output.Progress() as progress:
         digest = compact.make(lambda done, total: progress.show("writing", done, total))
-    finally:
-        progress.close()
     try:
         note = compact.write(digest, folder)
     except (MemsearchError, OSError):
-        output.say(output.safe(digest.text))  # print it anyway: it has been paid for
+        output.remark(output.safe(digest.text))  # print it anyway: it has been paid for
         raise
-    if json_:
-        done = {
-            "text": digest.text,
-            "entry_id": note.id,
-            "source": note.path,
-            "sources": digest.sources,
-            "unsourced": digest.unsourced,
-        }
-        used = {"input_tokens": digest.input_tokens, "output_tokens": digest.output_tokens}
-        output.emit({**done, **used, "plan": _plan_json(planned)})
-        return
+    done = {
+        "text": digest.text,
+        "entry_id": note.id,
+        "source": note.path,
+        "sources": digest.sources,
+        "unsourced": digest.unsourced,
+    }
+    used = {"input_tokens": digest.input_tokens, "output_tokens": digest.output_tokens}
+    output.emit({**done, **used, "plan": _plan_json(planned)})
     output.echo(output.safe(digest.text))
     if digest.unsourced:
         output.say(f"note: {many(digest.unsourced, 'line')} of it name no note that they come from")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import memsearch_engine as engine
@@ -16,12 +16,17 @@ from memsearch_engine import (
     all_agents,
 )
 
-from memsearch_tui.cli import output
+from memsearch_tui.cli import output, terminal
 from memsearch_tui.cli.agents import not_written_here
 from memsearch_tui.cli.options import as_json
 
-if TYPE_CHECKING:
-    from memsearch_engine import Settings
+#: Tables of an agent's plugin.
+_TASKS: dict[str, type[engine.Summarize | engine.Task | engine.SkillTask]] = {
+    "summarize": engine.Summarize,
+    "project_review": engine.Task,
+    "user_profile": engine.Task,
+    "memory_to_skill": engine.SkillTask,
+}
 
 
 @click.group()
@@ -47,20 +52,16 @@ def config() -> None:
 )
 @click.option("--default-collection", hidden=True)
 @as_json
-def config_list(which: str, bare: bool, default_collection: str | None, json_: bool) -> None:
+def config_list(which: str, bare: bool, default_collection: str | None) -> None:
     """Every setting with its value and type."""
     memory = Memory()
     own = memory.config
     if bare or which != "resolved":
-        _nested(own, which, default_collection, bare or json_)
+        _nested(own, which, default_collection, bare or output.is_json())
         return
     settings = own.load()
     rows = {key: _value(settings, key) for key in own.types()}
-    if json_:
-        output.emit(
-            {"settings": rows, "file": str(memory.home.config), "warnings": settings.warnings}
-        )
-        return
+    output.emit({"settings": rows, "file": str(memory.home.config), "warnings": settings.warnings})
     for key, kind in own.types().items():
         output.echo(f"{key:28s} = {_toml(rows[key]):24s} {output.style('# ' + kind, 'dim')}")
     for warning in settings.warnings:
@@ -91,7 +92,7 @@ def _nested(own: engine.Configuration, which: str, collection: str | None, json_
             table["milvus"]["collection"] = collection
     else:
         table = own.written(in_project=which == "project")
-    output.echo(
+    terminal.echo(
         msgspec.json.encode(_hidden(table)).decode()
         if json_
         else tomlkit.dumps(_hidden(table)) or "(empty)"
@@ -116,7 +117,7 @@ def _hidden(value: Any, name: str = "") -> Any:
 @click.argument("key")
 @click.option("--default-collection", hidden=True)
 @as_json
-def config_get(key: str, default_collection: str | None, json_: bool) -> None:
+def config_get(key: str, default_collection: str | None) -> None:
     """The value of one setting; memsearch's own keys are answered, too."""
     from memsearch_engine.core import compatibility
 
@@ -130,9 +131,7 @@ def config_get(key: str, default_collection: str | None, json_: bool) -> None:
             value = default_collection
     else:
         value = _named(own, key)
-    if json_:
-        output.emit({"key": key, "value": value})
-        return
+    output.emit({"key": key, "value": value})
     if key == "embedding.model" and not value:  # memsearch's hooks print the model in use
         value = Memory().models.DEFAULT
     output.echo(value if isinstance(value, str) else _toml(value))
@@ -142,40 +141,23 @@ def _named(own: engine.Configuration, key: str) -> object:
     """Return a value in a table that the user names: ``llm.providers.NAME.…`` or
     ``plugins.AGENT.summarize.…``.
     """
-    from memsearch_engine import Provider, SkillTask, Summarize, Task
-
-    settings, parts = own.load(), key.split(".")
-    if (
-        len(parts) == 4
-        and parts[:2] == ["llm", "providers"]
-        and parts[3] in Provider.__struct_fields__
-    ):
-        found: Any = settings.llm.providers.get(parts[2]) or Provider()
-        return _hidden({parts[3]: getattr(found, parts[3])})[parts[3]]
-    if (
-        len(parts) == 4
-        and parts[0] == "plugins"
-        and parts[2] == "summarize"
-        and parts[3] in Summarize.__struct_fields__
-    ):
-        if parts[3] == "provider":
+    settings = own.load()
+    match key.split("."):
+        case ["llm", "providers", name, field] if field in engine.Provider.__struct_fields__:
+            found = settings.llm.providers.get(name) or engine.Provider()
+            return _hidden({field: getattr(found, field)})[field]
+        case ["plugins", _, "summarize", "provider"]:
             # memsearch's hooks call us for any value except '' and native; those they handle
             # themselves
             names = dict.fromkeys(
                 (key, key.replace("_", "-", 1), key.replace("claude-code", "claude_code", 1))
             )
             return next((found for name in names if (found := own.raw_of_owner(name, ""))), "")
-        plugin = settings.plugins.get(parts[1].replace("_", "-"))
-        return getattr((plugin and plugin.summarize) or settings.capture.summarize, parts[3])
-    if (
-        len(parts) == 4
-        and parts[0] == "plugins"
-        and parts[2] in ("project_review", "user_profile", "memory_to_skill")
-    ):
-        task_type = SkillTask if parts[2] == "memory_to_skill" else Task
-        if parts[3] in task_type.__struct_fields__:
-            plugin = settings.plugins.get(parts[1].replace("_", "-"))
-            return getattr((plugin and getattr(plugin, parts[2])) or task_type(), parts[3])
+        case ["plugins", agent, task, field] if task in _TASKS:
+            default = settings.capture.summarize if task == "summarize" else _TASKS[task]()
+            plugin = settings.plugins.get(agent.replace("_", "-"))
+            if field in default.__struct_fields__:
+                return getattr((plugin and getattr(plugin, task)) or default, field)
     raise SettingsError(f"unknown setting `{key}`", "`memsearch config list` shows them all")
 
 
@@ -193,37 +175,32 @@ def _named(own: engine.Configuration, key: str) -> object:
     "--project", is_flag=True, help="In this project's .memsearch.toml, which may set only a few."
 )
 @as_json
-def config_set(key: str, value: str, project: bool, json_: bool) -> None:
+def config_set(key: str, value: str, project: bool) -> None:
     """Change one setting; comments in the file stay."""
     memory = Memory()
     own = memory.config
     if project:
         file, typed = own.project_file, own.set_in_project(key, value)
-        (
-            output.emit({"key": key, "value": typed, "file": str(file)})
-            if json_
-            else output.say(f"{key} = {_toml(typed)} in {file}")
-        )
+        output.emit({"key": key, "value": typed, "file": str(file)})
+        output.say(f"{key} = {_toml(typed)} in {file}")
         return
     typed = own.set(key, value)
     warnings = [warning for warning in memory.settings.warnings if f"`{key}`" in warning]
-    if json_:
-        output.emit({"key": key, "value": typed, "file": str(own.file), "warnings": warnings})
-    output.say(f"{key} = {_toml(typed)} in {own.file}")
+    output.emit({"key": key, "value": typed, "file": str(own.file), "warnings": warnings})
+    output.remark(f"{key} = {_toml(typed)} in {own.file}")
     for warning in warnings:
-        output.say(f"warning: {output.safe(warning)}")
+        output.remark(f"warning: {output.safe(warning)}")
 
 
 @config.command("unset", epilog="\b\nExample:\n  memsearch config unset tui.keys.delete")
 @click.argument("key")
 @as_json
-def config_unset(key: str, json_: bool) -> None:
+def config_unset(key: str) -> None:
     """Go back to a setting's default."""
     own = Memory().config
     own.unset(key)
-    if json_:
-        output.emit({"key": key, "file": str(own.file)})
-    output.say(f"{key} is out of {own.file}")
+    output.emit({"key": key, "file": str(own.file)})
+    output.remark(f"{key} is out of {own.file}")
 
 
 @config.command("init", epilog="\b\nExample:\n  memsearch config init")
@@ -324,7 +301,7 @@ def _as_typed(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _value(settings: Settings, key: str) -> object:
+def _value(settings: engine.Settings, key: str) -> object:
     value = attrgetter(key)(settings)
     if key.endswith(("api_key", ".token")) and value and not str(value).startswith("env:"):
         return "(set)"

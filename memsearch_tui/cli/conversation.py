@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import memsearch_engine as engine
 from memsearch_engine import Memory
+from msgspec import to_builtins
 
-from memsearch_tui.cli import output, results
+from memsearch_tui.cli import output, results, terminal
 from memsearch_tui.cli.options import as_json
-
-if TYPE_CHECKING:
-    from memsearch_engine import Turn
 
 EXAMPLES = """\b
 Examples:
@@ -42,14 +41,7 @@ Examples:
 )
 @as_json
 def transcript(
-    target: str,
-    turn: str,
-    session: str,
-    raw: bool,
-    context: int,
-    full: bool,
-    bare: bool,
-    json_: bool,
+    target: str, turn: str, session: str, raw: bool, context: int, full: bool, bare: bool
 ) -> None:
     """Open the conversation that a note came from.
 
@@ -64,10 +56,8 @@ def transcript(
     else:
         found = memory.transcript(target, turn=turn, context=context, full=full, raw=raw)
     if bare:
-        output.emit([message for item in found.turns for message in _messages(item)])
+        terminal.print_json([message for item in found.turns for message in _messages(item)])
         return
-    from msgspec import to_builtins
-
     shown = {
         "path": found.path,
         "state": found.state,
@@ -76,10 +66,10 @@ def transcript(
         "left_out": found.left_out,
         "turns": to_builtins(found.turns),
     }
-    results.print_transcript(shown, as_json=json_)
+    results.print_transcript(shown, as_json=output.is_json())
 
 
-def _messages(item: Turn) -> list[dict[str, Any]]:
+def _messages(item: engine.Turn) -> list[dict[str, Any]]:
     """Return a turn as a list of messages in memsearch's format."""
     tools = [
         {"name": tool.name, "command": tool.input, "output": tool.output} for tool in item.tools

@@ -5,6 +5,8 @@ repair.
 from __future__ import annotations
 
 import os
+from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 from memsearch_engine import Memory, MemsearchError, agents_live
@@ -12,8 +14,12 @@ from memsearch_engine import Memory, MemsearchError, agents_live
 from memsearch_tui.cli.review import quarantined
 from memsearch_tui.counted import many
 
+Check = dict[str, Any]
+#: Area -> its checks. An error of the engine is the result of the check that raises it.
+_Checks = Callable[[Memory, bool], Check | list[Check]]
 
-def examine(memory: Memory, *, fix: bool) -> list[dict[str, Any]]:
+
+def examine(memory: Memory, *, fix: bool) -> list[Check]:
     """Run all checks.
 
     Args:
@@ -22,37 +28,24 @@ def examine(memory: Memory, *, fix: bool) -> list[dict[str, Any]]:
     Returns:
         A result for each check, as ``--json`` prints it.
     """
-    checks = [
-        _home(memory, fix=fix),
-        _history(memory, fix=fix),
-        _settings(memory),
-        _registry(memory),
-        _peer(memory),
-        _files(memory),
-        _model(memory),
-    ]
-    checks += [
-        _agents(memory),
-        _conversations(memory, fix=fix),
-        _readers(memory),
-        _trust(memory),
-        _repair(memory),
-    ]
-    checks += _sync(memory) + _service(memory, fix=fix)
-    return checks
+    results: list[Check] = []
+    for what, examined in _CHECKS.items():
+        try:
+            found = examined(memory, fix)
+        except MemsearchError as error:
+            found = _check(what, False, str(error), error.hint or _HINTS.get(what, ""))
+        results += found if isinstance(found, list) else [found]
+    return results
 
 
-def _check(what: str, ok: bool, detail: str, fix: str = "") -> dict[str, Any]:
+def _check(what: str, ok: bool, detail: str, fix: str = "") -> Check:
     return {"what": what, "ok": ok, "detail": detail, "fix": fix}
 
 
-def _history(memory: Memory, *, fix: bool) -> dict[str, Any]:
+def _history(memory: Memory, fix: bool) -> Check:
     """Check the undo history. A damaged one accepts no changes; *fix* sets it aside."""
     repair = memory.repair
-    try:
-        wrong = repair.history_fault()
-    except MemsearchError as error:  # in use, or of a newer version: leave it
-        return _check("undo history", False, str(error), error.hint)
+    wrong = repair.history_fault()
     if wrong and fix:
         aside = repair.set_history_aside()
         return _check(
@@ -68,12 +61,9 @@ def _history(memory: Memory, *, fix: bool) -> dict[str, Any]:
     )
 
 
-def _sync(memory: Memory) -> list[dict[str, Any]]:
+def _sync(memory: Memory, _fix: bool) -> list[Check]:
     """Check the sync with other machines, if it is set up."""
-    try:
-        state = memory.sync.state(elsewhere=False)
-    except MemsearchError as error:
-        return [_check("sync", False, str(error), error.hint)]
+    state = memory.sync.state(elsewhere=False)
     if not state.remote:
         return []
     wrong = [*state.last.problems, state.last.error] if state.last else []
@@ -88,7 +78,7 @@ def _sync(memory: Memory) -> list[dict[str, Any]]:
     ]
 
 
-def _home(memory: Memory, *, fix: bool) -> dict[str, Any]:
+def _home(memory: Memory, fix: bool) -> Check:
     root = memory.home.root
     try:
         memory.home.ensure()
@@ -112,11 +102,8 @@ def _home(memory: Memory, *, fix: bool) -> dict[str, Any]:
     return _check("home", True, str(root))
 
 
-def _settings(memory: Memory) -> dict[str, Any]:
-    try:
-        settings = memory.config.load()
-    except MemsearchError as error:
-        return _check("settings", False, str(error), error.hint)
+def _settings(memory: Memory, _fix: bool) -> Check:
+    settings = memory.config.load()
     if settings.warnings:
         return _check(
             "settings", False, "; ".join(settings.warnings), "remove or correct these keys"
@@ -124,7 +111,7 @@ def _settings(memory: Memory) -> dict[str, Any]:
     return _check("settings", True, "no problem found")
 
 
-def _registry(memory: Memory) -> dict[str, Any]:
+def _registry(memory: Memory, _fix: bool) -> Check:
     if memory.shortfall:
         return _check("project", False, memory.shortfall)
     return _check(
@@ -134,7 +121,7 @@ def _registry(memory: Memory) -> dict[str, Any]:
     )
 
 
-def _peer(memory: Memory) -> dict[str, Any]:
+def _peer(memory: Memory, _fix: bool) -> Check:
     """Check for memsearch's own hooks: they call the first ``memsearch`` on the PATH, and may
     replace it.
     """
@@ -152,7 +139,7 @@ def _peer(memory: Memory) -> dict[str, Any]:
     return _check("memsearch's plugins", True, "none that would replace this command")
 
 
-def _files(memory: Memory) -> dict[str, Any]:
+def _files(memory: Memory, _fix: bool) -> Check:
     if not os.path.isdir(memory.place.memory):
         return _check("notes", True, f"none yet in {memory.place.memory}")
     if problems := memory.files.unreadable():
@@ -167,15 +154,12 @@ def _files(memory: Memory) -> dict[str, Any]:
     return _check("notes", True, found)
 
 
-def _model(memory: Memory) -> dict[str, Any]:
+def _model(memory: Memory, _fix: bool) -> Check:
     models = memory.models
-    try:
-        embedding = memory.settings.embedding
-        if embedding.provider != "onnx":
-            return _check("model", True, f"{embedding.provider} over HTTP")
-        files = models.find(embedding.model)
-    except MemsearchError as error:
-        return _check("model", False, str(error), error.hint)
+    embedding = memory.settings.embedding
+    if embedding.provider != "onnx":
+        return _check("model", True, f"{embedding.provider} over HTTP")
+    files = models.find(embedding.model)
     sound = models.is_sound(files)
     detail = f"{files.model.name} in {files.onnx.parent}" + (
         "" if sound else ": its checksum is not the known one"
@@ -183,12 +167,9 @@ def _model(memory: Memory) -> dict[str, Any]:
     return _check("model", sound, detail, "reinstall memsearch-tui")
 
 
-def _agents(memory: Memory) -> dict[str, Any]:
+def _agents(memory: Memory, _fix: bool) -> Check:
     plugins = memory.plugins
-    try:
-        rows = [row for agent in agents_live() if (row := plugins.status(agent)).installed]
-    except MemsearchError as error:
-        return _check("plugins", False, str(error), error.hint)
+    rows = [row for agent in agents_live() if (row := plugins.status(agent)).installed]
     wrong = [f"{row.agent}: {text}" for row in rows for text in row.problems]
     notes = [f"{row.agent}: {text}" for row in rows for text in row.notes]
     detail = "; ".join(wrong or notes) or (
@@ -197,7 +178,7 @@ def _agents(memory: Memory) -> dict[str, Any]:
     return _check("plugins", not wrong, detail, "memsearch agents status")
 
 
-def _conversations(memory: Memory, *, fix: bool) -> dict[str, Any]:
+def _conversations(memory: Memory, fix: bool) -> Check:
     """Check for cited conversations that their agent will delete soon."""
     evidence = Memory(memory.place.root, home=memory.home, everything=True).evidence
     found = evidence.survey()
@@ -217,14 +198,11 @@ def _conversations(memory: Memory, *, fix: bool) -> dict[str, Any]:
     return _check("conversations", not soon, detail, "memsearch agents evidence archive")
 
 
-def _readers(memory: Memory) -> dict[str, Any]:
+def _readers(memory: Memory, _fix: bool) -> Check:
     """Check for damaged lines in transcripts, and for record kinds that no reader knows (a changed
     format).
     """
-    try:
-        rows, unread = memory.capture.unknown_records(), memory.capture.unread_files()
-    except MemsearchError as error:
-        return _check("transcripts", False, str(error), error.hint)
+    rows, unread = memory.capture.unknown_records(), memory.capture.unread_files()
     text = ", ".join(
         f"{agent} {version}: {count}x {kind}" for agent, kind, version, count in rows[:5]
     )
@@ -242,15 +220,12 @@ def _readers(memory: Memory) -> dict[str, Any]:
     return _check("transcripts", True, detail)
 
 
-def _trust(memory: Memory) -> dict[str, Any]:
+def _trust(memory: Memory, _fix: bool) -> Check:
     """Check for an unfinished scrub. Notes that are pending review are no fault."""
     if left := memory.secrets.interrupted():
         text = f"a scrub was interrupted ({', '.join(left)})"
         return _check("trust", False, text, "run the same `memsearch secrets scrub` again")
-    try:
-        waiting = len(quarantined(memory.review.cases("held")))
-    except MemsearchError as error:
-        return _check("trust", False, str(error), error.hint)
+    waiting = len(quarantined(memory.review.cases("held")))
     return _check(
         "trust",
         True,
@@ -262,14 +237,9 @@ def _trust(memory: Memory) -> dict[str, Any]:
     )
 
 
-def _repair(memory: Memory) -> dict[str, Any]:
+def _repair(memory: Memory, _fix: bool) -> Check:
     """Count junk and repetitions. Only ``repair`` changes them, because it asks first."""
-    from collections import Counter
-
-    try:
-        kinds = Counter(case.subject.kind for case in memory.review.cases("repair"))
-    except MemsearchError as error:
-        return _check("notes' quality", False, str(error), error.hint)
+    kinds = Counter(case.subject.kind for case in memory.review.cases("repair"))
     text = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
     return _check(
         "notes' quality",
@@ -278,20 +248,13 @@ def _repair(memory: Memory) -> dict[str, Any]:
     )
 
 
-def _service(memory: Memory, *, fix: bool) -> list[dict[str, Any]]:
-    try:
-        service = memory.service
-        state, health = service.status(), service.health()
-        if fix and (health.problems or health.notice):
-            memory.index(force=True)
-            health = service.health()
-        inbox = memory.capture.inbox(timeout_s=60)
-    except MemsearchError as error:
-        return [
-            _check(
-                "service", False, str(error), error.hint or "memsearch service stop, then try again"
-            )
-        ]
+def _service(memory: Memory, fix: bool) -> list[Check]:
+    service = memory.service
+    state, health = service.status(), service.health()
+    if fix and (health.problems or health.notice):
+        memory.index(force=True)
+        health = service.health()
+    inbox = memory.capture.inbox(timeout_s=60)
     index_ok = health.index != "broken" and not health.problems
     text = "; ".join(
         filter(None, [health.index, health.store, *(problem.what for problem in health.problems)])
@@ -340,3 +303,23 @@ def _service(memory: Memory, *, fix: bool) -> list[dict[str, Any]]:
         )
     )
     return checks
+
+
+_CHECKS: dict[str, _Checks] = {
+    "home": _home,
+    "undo history": _history,
+    "settings": _settings,
+    "project": _registry,
+    "memsearch's plugins": _peer,
+    "notes": _files,
+    "model": _model,
+    "plugins": _agents,
+    "conversations": _conversations,
+    "transcripts": _readers,
+    "trust": _trust,
+    "notes' quality": _repair,
+    "sync": _sync,
+    "service": _service,
+}
+#: Area -> the next step for an error that names none.
+_HINTS = {"service": "memsearch service stop, then try again"}

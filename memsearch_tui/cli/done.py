@@ -32,30 +32,26 @@ _MAX_READ = 1_000_000
 )
 @scope
 @as_json
-def how(
-    asked: tuple[str, ...], limit: int, project: str | None, everything: bool, json_: bool
-) -> int:
+def how(asked: tuple[str, ...], limit: int, project: str | None, everything: bool) -> int:
     """How something was run: the commands that worked, by their words or by the notes about it.
 
     The commands of every captured turn are stored with their results, without secrets.
     """
     ways = memory_at(project, everything).actions.how(" ".join(asked), limit=limit)
-    if json_:
-        output.emit(
-            {
-                "ways": [
-                    {
-                        "command": way.command,
-                        "worked": way.worked,
-                        "failed": way.failed,
-                        "why": way.why,
-                        **_act_json(way.last),
-                    }
-                    for way in ways
-                ]
-            }
-        )
-        return 0 if ways else 1
+    output.emit(
+        {
+            "ways": [
+                {
+                    "command": way.command,
+                    "worked": way.worked,
+                    "failed": way.failed,
+                    "why": way.why,
+                    **_act_json(way.last),
+                }
+                for way in ways
+            ]
+        }
+    )
     for way in ways:
         output.echo(output.style(output.safe(way.command), "strong"))
         failed = f", failed {_times(way.failed)}" if way.failed else ""
@@ -86,9 +82,7 @@ def how(
 )
 @scope
 @as_json
-def fix(
-    error: tuple[str, ...], limit: int, project: str | None, everything: bool, json_: bool
-) -> int:
+def fix(error: tuple[str, ...], limit: int, project: str | None, everything: bool) -> int:
     """Show where an error occurred and what fixed it: what was done until the same command worked.
 
     `-` reads what a program printed from standard input.
@@ -102,23 +96,21 @@ def fix(
         raise UsageError("there is no error to look for", 'memsearch fix "the error\'s text"')
     memory = memory_at(project, everything)
     found = memory.actions.fix(text, limit=limit)
-    if json_:
-        output.emit(
-            {
-                "fixes": [
-                    {
-                        "error": one.met.complaint,
-                        "alike": one.alike,
-                        "mended": one.words(),
-                        **_act_json(one.met),
-                        "between": [act.path or act.command for act in one.between],
-                        "mended_by": one.mended.entry if one.mended else "",
-                    }
-                    for one in found
-                ]
-            }
-        )
-        return 0 if found else 1
+    output.emit(
+        {
+            "fixes": [
+                {
+                    "error": one.met.complaint,
+                    "alike": one.alike,
+                    "mended": one.words(),
+                    **_act_json(one.met),
+                    "between": [act.path or act.command for act in one.between],
+                    "mended_by": one.mended.entry if one.mended else "",
+                }
+                for one in found
+            ]
+        }
+    )
     for one in found:
         same = "the same error" if one.alike == 1 else f"an error alike ({one.alike:.0%})"
         output.echo(
@@ -157,15 +149,13 @@ def fix(
 )
 @scope
 @as_json
-def blame(path: str, limit: int, project: str | None, everything: bool, json_: bool) -> int:
+def blame(path: str, limit: int, project: str | None, everything: bool) -> int:
     """Which turns wrote to a file, newest first, and what was noted of them. The last parts of a
     path are enough.
     """
     memory = memory_at(project, everything)
     acts = memory.actions.blame(path, limit=limit)
-    if json_:
-        output.emit({"turns": [{"path": act.path, **_act_json(act)} for act in acts]})
-        return 0 if acts else 1
+    output.emit({"turns": [{"path": act.path, **_act_json(act)} for act in acts]})
     several = len({act.path for act in acts}) > 1
     for act in acts:
         output.echo(

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
-from memsearch_engine import Memory, Unreachable, answer_view
+import memsearch_engine as engine
+from memsearch_engine import Memory, SettingsError, Unreachable, UsageError, answer_view
 
 from memsearch_tui.cli import output, results
 from memsearch_tui.cli.options import as_json, by_the_peer, memory_at, scope, tolerated
-
-if TYPE_CHECKING:
-    from memsearch_engine import SessionHits, Supersession
 
 #: Notes to find for each wanted conversation, and their minimum.
 _NOTES_PER_SESSION, _MIN_NOTES = 5, 50
@@ -86,7 +84,6 @@ def search(
     source_prefix: str | None,
     project: str | None,
     everything: bool,
-    json_: bool,
     bare: bool,
 ) -> int:
     """Find notes by meaning and words.
@@ -97,9 +94,11 @@ def search(
     memory = memory_at(project, everything)
     text = " ".join(query)
     if why_not is not None:
-        return explain_absence(memory, text, why_not, json_=json_)
-    if strict:
-        _refuse_misread(text)
+        return explain_absence(memory, text, why_not)
+    if strict and (wrong := engine.parse_query(text).misread):
+        raise UsageError(
+            f"no such filter: {', '.join(wrong)}", "`memsearch help query` lists the filters"
+        )
     if by_the_peer():
         from memsearch_engine.core import compatibility
 
@@ -112,15 +111,15 @@ def search(
     view = answer_view(answer)
     if not by_session:
         return results.print_search(
-            view, mode, as_json=json_, bare=bare, explain=explain, query=text, weak=weak
+            view, mode, as_json=output.is_json(), bare=bare, explain=explain, query=text, weak=weak
         )
     results.say_reason(answer.reason, answer.mode, mode)
     found = answer.by_session()[:limit]
     endings: dict[str, list[str]] = {}
     if answer.mode != "lexical" and not answer.as_of:
         endings = memory.queries.endings([one.hits[0].id for one in found], text)
-    view["sessions"] = _sessions(found, endings, view.pop("hits"), without_display=json_)
-    if json_:
+    view["sessions"] = _sessions(found, endings, view.pop("hits"), without_display=output.is_json())
+    if output.is_json():
         del view["is_unsure"]
         output.emit(view)
     else:
@@ -129,7 +128,7 @@ def search(
 
 
 def _sessions(
-    found: list[SessionHits],
+    found: list[engine.SessionHits],
     endings: dict[str, list[str]],
     hits: list[dict[str, Any]],
     *,
@@ -154,30 +153,14 @@ def _sessions(
     ]
 
 
-def _refuse_misread(query: str) -> None:
-    """Check the filters of a query.
-
-    Raises:
-        UsageError: a filter would be read as text.
-    """
-    from memsearch_engine import UsageError, parse_query
-
-    if wrong := parse_query(query).misread:
-        raise UsageError(
-            f"no such filter: {', '.join(wrong)}", "`memsearch help query` lists the filters"
-        )
-
-
 def _top_k(memory: Memory) -> int:
     """Return the setting ``search.top_k``. The file is read only if it exists."""
     if not memory.home.config.exists():
         return 10
-    from memsearch_engine import SettingsError
-
     try:
         return memory.settings.search.top_k
     except SettingsError as error:
-        output.say(f"warning: {output.safe(str(error))}; the defaults are used")
+        output.remark(f"warning: {output.safe(str(error))}; the defaults are used")
         return 10
 
 
@@ -190,7 +173,7 @@ Examples:
 
 @click.command(epilog=EXPAND_EXAMPLES)
 @click.argument("name", metavar="ENTRY")
-@click.option("--json-output", "-j", "bare", is_flag=True, help="As --json.")
+@click.option("--json-output", "-j", "also_json", is_flag=True, help="As --json.")
 @click.option(
     "--raw", is_flag=True, help="As the file has it, with its anchor (the default when piped)."
 )
@@ -210,22 +193,20 @@ Examples:
 @as_json
 def expand(
     name: str,
-    bare: bool,
     raw: bool,
     lines: int | None,
     section: bool,
     project: str | None,
     everything: bool,
-    json_: bool,
 ) -> None:
     """Show a whole note: ENTRY is the id of a hit, or its first four characters or more."""
     memory = memory_at(project, everything)
     view = memory.section_view(name, lines=lines, whole=section)
     as_in_file = raw or lines is not None or not section
-    results.print_section(view, as_json=json_ or bare, raw=as_in_file or None)
+    results.print_section(view, as_json=output.is_json(), raw=as_in_file or None)
 
 
-def supersessions(memory: Memory, name: str) -> list[Supersession]:
+def supersessions(memory: Memory, name: str) -> list[engine.Supersession]:
     """Return the valid pairs of a note and its newer version; [] if the catalog is damaged."""
     try:
         return [pair for pair in memory.supersession.pairs(name) if pair.is_effective]
@@ -240,21 +221,19 @@ def supersessions(memory: Memory, name: str) -> list[Supersession]:
 @click.argument("name", metavar="ENTRY")
 @scope
 @as_json
-def why_not(query: str, name: str, project: str | None, everything: bool, json_: bool) -> int:
+def why_not(query: str, name: str, project: str | None, everything: bool) -> int:
     """Print why the note ENTRY is not among the hits of QUERY (also: search --why-not ENTRY)."""
-    return explain_absence(Memory(everything=everything, project=project), query, name, json_=json_)
+    return explain_absence(Memory(everything=everything, project=project), query, name)
 
 
-def explain_absence(memory: Memory, query: str, name: str, *, json_: bool) -> int:
+def explain_absence(memory: Memory, query: str, name: str) -> int:
     """Print the reasons why a note is not among the hits of a query, and return the exit code.
 
     Args:
         name: the note's id.
     """
     found = memory.queries.why_not(query, name)
-    if json_:
-        output.emit(found)
-        return 0
+    output.emit(found)
     for reason in found.reasons:
         output.echo(f"- {output.safe(reason)}")
     return 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -41,11 +40,13 @@ class Root(LazyGroup):
 
     def elsewhere(self, name: str) -> list[str]:
         """Return `memsearch GROUP NAME` for each group that has such a command."""
-        found = []
-        for group, command in _groups():
-            if name in command.list_commands(click.Context(command)):
-                found.append(f"`memsearch {group} {name}`")
-        return found
+        rows = [row for group in commands.listed(everything=True).values() for row in group.items()]
+        return [
+            f"`memsearch {group} {name}`"
+            for group, row in rows
+            if isinstance(command := loaded(row), click.Group)
+            and name in command.list_commands(click.Context(command))
+        ]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -66,14 +67,6 @@ class Root(LazyGroup):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands of ``memsearch --help``."""
         write_groups(formatter, everything=False)
-
-
-def _groups() -> Iterator[tuple[str, click.Group]]:
-    """Import every listed group of commands."""
-    for rows in commands.listed(everything=True).values():
-        for name, row in rows.items():
-            if isinstance(command := loaded(row), click.Group):
-                yield name, command
 
 
 def write_groups(formatter: click.HelpFormatter, *, everything: bool) -> None:

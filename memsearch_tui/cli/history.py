@@ -62,7 +62,6 @@ def import_(
     expect: str | None,
     dry_run: bool,
     yes: bool,
-    json_: bool,
 ) -> int:
     """Import old sessions of agents as notes, under the day and time of each turn, or a FILE of
     shared notes.
@@ -79,7 +78,7 @@ def import_(
     ):
         from memsearch_tui.cli.share import take
 
-        return take(names[0], expect, dry_run, yes, json_)
+        return take(names[0], expect, dry_run, yes)
     _check(names, everything)
     memory = Memory()
     if summarize == "llm" and memory.settings.capture.summarize.provider == "extractive":
@@ -94,17 +93,15 @@ def import_(
         orphans=_folder(orphans),
         summarize=summarize == "llm",
     )
-    progress = output.Progress()
     stopped = threading.Event()
     try:
+        progress = output.Progress()
         made = old.plan(progress.show)
         progress.close()
-        if not json_:
-            _show_plan(memory, old, made)
+        _show_plan(memory, old, made)
         if dry_run or not made.new:
-            if json_:
-                output.emit(_plan_json(made, None))
-            elif not made.new:
+            output.emit(_plan_json(made, None))
+            if not made.new:
                 output.say("no new turns to import")
             return 5 if made.failed else 0
         output.confirm(f"Write {many(made.new, 'entry')}?", yes)
@@ -114,21 +111,17 @@ def import_(
         progress.close()
         signal.signal(signal.SIGINT, signal.default_int_handler)
         old.close()
-    if json_:
-        output.emit(_plan_json(made, report))
-    else:
-        output.echo(
-            f"{many(report.written, 'entry')} written, {report.known} were known,"
-            f" {report.skipped} left out"
-        )
-        for where, reason in report.failed[:20]:
-            output.say(f"failed: {output.safe(where)}: {output.safe(reason)}")
-        if report.written:
-            output.say(
-                "`memsearch search` finds them in a moment: the index follows in the background"
-            )
+    output.emit(_plan_json(made, report))
+    output.echo(
+        f"{many(report.written, 'entry')} written, {report.known} were known,"
+        f" {report.skipped} left out"
+    )
+    for where, reason in report.failed[:20]:
+        output.say(f"failed: {output.safe(where)}: {output.safe(reason)}")
+    if report.written:
+        output.say("`memsearch search` finds them in a moment: the index follows in the background")
     if stopped.is_set():
-        output.say("interrupted - the same command goes on from here")
+        output.remark("interrupted - the same command goes on from here")
         return 130
     return 5 if report.failed or made.failed else 0
 
@@ -241,7 +234,7 @@ def _plan_json(made: Any, report: Any) -> dict[str, Any]:
 def evidence(ctx: click.Context) -> None:
     """Archive, count and prune the conversations behind notes."""
     if ctx.invoked_subcommand is None:
-        ctx.invoke(evidence_status, json_=False)
+        ctx.invoke(evidence_status)
 
 
 @evidence.command(
@@ -250,7 +243,7 @@ def evidence(ctx: click.Context) -> None:
     epilog="\b\nExample:\n  memsearch agents evidence status",
 )
 @as_json
-def evidence_status(json_: bool) -> None:
+def evidence_status() -> None:
     """Count conversations behind notes: live, archived, lost, or soon deleted by their agent."""
     evidence = Memory(everything=True).evidence
     status, found = evidence.status(), evidence.survey()
@@ -272,9 +265,7 @@ def evidence_status(json_: bool) -> None:
             for e in found.expiring
         ],
     }
-    if json_:
-        output.emit(state)
-        return
+    output.emit(state)
     output.echo(
         f"archived {many(status.turns, 'turn')} in {status.bytes / 1e6:.1f} MB"
         f" ({status.raw / 1e6:.1f} MB unpacked)"
@@ -296,24 +287,19 @@ def evidence_status(json_: bool) -> None:
     epilog="\b\nExample:\n  memsearch agents evidence archive",
 )
 @as_json
-def evidence_archive(json_: bool) -> int:
+def evidence_archive() -> int:
     """Archive every conversation that a note cites and its agent still has."""
-    progress = output.Progress()
-    try:
+    with output.Progress() as progress:
         archived, failed = Memory(everything=True).evidence.archive(progress.show)
-    finally:
-        progress.close()
-    if json_:
-        output.emit(
-            {
-                "kept": archived,
-                "failed": [{"where": where, "reason": reason} for where, reason in failed],
-            }
-        )
-    else:
-        output.echo(f"{many(archived, 'turn')} archived")
-        for where, reason in failed[:20]:
-            output.say(f"failed: {output.safe(where)}: {output.safe(reason)}")
+    output.emit(
+        {
+            "kept": archived,
+            "failed": [{"where": where, "reason": reason} for where, reason in failed],
+        }
+    )
+    output.echo(f"{many(archived, 'turn')} archived")
+    for where, reason in failed[:20]:
+        output.say(f"failed: {output.safe(where)}: {output.safe(reason)}")
     return 5 if failed else 0
 
 
@@ -329,9 +315,7 @@ def evidence_archive(json_: bool) -> int:
 @click.option("--dry-run", is_flag=True, help="Only show what would be deleted.")
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
-def evidence_prune(
-    max_mb: float | None, max_days: float | None, dry_run: bool, yes: bool, json_: bool
-) -> None:
+def evidence_prune(max_mb: float | None, max_days: float | None, dry_run: bool, yes: bool) -> None:
     """Delete the oldest archived conversations beyond a size or an age. Notes are not
     touched.
     """
@@ -345,7 +329,5 @@ def evidence_prune(
     if gone and not dry_run:
         output.confirm(f"Delete {gone} archived conversations{lost}?", yes)
         gone, _ = archive.prune(max_bytes=int(size * 1e6), max_days=age)
-    if json_:
-        output.emit({"pruned": gone, "only_copies": only, "dry_run": dry_run})
-    else:
-        output.echo(f"{gone} archived conversations {'would go' if dry_run else 'gone'}{lost}")
+    output.emit({"pruned": gone, "only_copies": only, "dry_run": dry_run})
+    output.echo(f"{gone} archived conversations {'would go' if dry_run else 'gone'}{lost}")

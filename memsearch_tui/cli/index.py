@@ -32,23 +32,13 @@ _LOOK_S = 60.0
 )
 @scope
 @tolerated
-@click.option("--json-output", "-j", "bare", is_flag=True, hidden=True)
+@click.option("--json-output", "-j", "also_json", is_flag=True, hidden=True)
 @as_json
-def index(
-    paths: tuple[str, ...],
-    force: bool,
-    project: str | None,
-    everything: bool,
-    bare: bool,
-    json_: bool,
-) -> int:
+def index(paths: tuple[str, ...], force: bool, project: str | None, everything: bool) -> int:
     """Bring the index up to date; PATHS are indexed with this project from now on."""
     memory = memory_at(project, everything, paths)
-    progress = output.Progress()
-    try:
+    with output.Progress() as progress:
         results = memory.index(*paths, force=force, progress=progress)
-    finally:
-        progress.close()
     total = {
         key: sum(getattr(result, key) for result in results)
         for key in (
@@ -65,27 +55,25 @@ def index(
     total["seconds"] = round(total["seconds"], 3)
     failed = [item for result in results for item in result.failed]
     reason = next((result.reason for result in results if result.reason), "")
-    if json_ or bare:
-        output.emit({**total, "failed": failed, "reason": reason, "projects": results})
-    else:
-        output.echo(
-            f"{many(total['files'], 'file')}, {many(total['entries'], 'entry')},"
-            f" {many(total['chunks'], 'chunk')}; {many(total['changed'], 'file')} read,"
-            f" {many(total['embedded'], 'chunk')} embedded, {total['deleted']} removed in"
-            f" {total['seconds']:.1f} s"
-        )
+    output.emit({**total, "failed": failed, "reason": reason, "projects": results})
+    output.echo(
+        f"{many(total['files'], 'file')}, {many(total['entries'], 'entry')},"
+        f" {many(total['chunks'], 'chunk')}; {many(total['changed'], 'file')} read,"
+        f" {many(total['embedded'], 'chunk')} embedded, {total['deleted']} removed in"
+        f" {total['seconds']:.1f} s"
+    )
     for result in results:
         for warning in result.warnings:
-            output.say(f"warning: {output.safe(warning)}")
+            output.remark(f"warning: {output.safe(warning)}")
     for item in failed:
-        output.say(f"failed: {output.safe(item.path)}: {item.reason}")
+        output.remark(f"failed: {output.safe(item.path)}: {item.reason}")
     if reason:
-        output.say(f"note: words only: {output.safe(reason)}")
+        output.remark(f"note: words only: {output.safe(reason)}")
     if not failed:
         compatibility.note_indexed(os.path.dirname(memory.place.memory))
     share = max((result.not_english for result in results), default=0.0)
     if share > 0.1:
-        output.say(
+        output.remark(
             f"note: {share:.0%} of these notes are not English, which this model hardly knows - "
             f"`{install_command('multilingual')}`, then `memsearch models pull"
             " multilingual-e5-small`: then they are found by meaning"
@@ -98,7 +86,7 @@ def index(
 @scope
 @tolerated
 @as_json
-def watch(paths: tuple[str, ...], project: str | None, everything: bool, json_: bool) -> None:  # noqa: ARG001
+def watch(paths: tuple[str, ...], project: str | None, everything: bool) -> None:  # noqa: ARG001
     """Update the index continuously and show changes, until ctrl+c. PATHS are indexed with this
     project from now on.
 
@@ -109,7 +97,7 @@ def watch(paths: tuple[str, ...], project: str | None, everything: bool, json_: 
     own = os.path.realpath(memory.place.memory)
     more = [os.path.abspath(path) for path in paths if os.path.realpath(path) != own]
     memory.index(*more, progress=output.Progress())
-    output.say(
+    output.remark(
         f"watching {memory.place.memory} - ctrl+c ends this, the service goes on until it is idle"
     )
     last: dict[str, int] = {}
@@ -117,19 +105,17 @@ def watch(paths: tuple[str, ...], project: str | None, everything: bool, json_: 
         (indexed, *_) = memory.service.health().projects
         counts = {key: getattr(indexed, key) for key in ("files", "entries", "chunks", "vectors")}
         if counts != last:
-            if json_:
-                output.emit({"event": "indexed", **counts})
-            else:
-                output.echo("  ".join(f"{value} {key}" for key, value in counts.items()))
+            output.emit({"event": "indexed", **counts})
+            output.echo("  ".join(f"{value} {key}" for key, value in counts.items()))
             last = counts
 
 
 @click.command(epilog="\b\nExample:\n  memsearch stats --all")
 @scope
 @tolerated
-@click.option("--json-output", "-j", "bare", is_flag=True, hidden=True)
+@click.option("--json-output", "-j", "also_json", is_flag=True, hidden=True)
 @as_json
-def stats(project: str | None, everything: bool, bare: bool, json_: bool) -> None:
+def stats(project: str | None, everything: bool) -> None:
     """Count what is indexed (from our own ledger)."""
     memory = memory_at(project, everything)
     if not memory.files.counts():
@@ -144,9 +130,7 @@ def stats(project: str | None, everything: bool, bare: bool, json_: bool) -> Non
         }
         for p in memory.projects
     ]
-    if json_ or bare:
-        output.emit({"total_chunks": sum(row["chunks"] for row in rows), "projects": rows})
-        return
+    output.emit({"total_chunks": sum(row["chunks"] for row in rows), "projects": rows})
     for row in rows:
         name = output.safe(str(row["name"]))
         output.echo(
@@ -160,15 +144,13 @@ def stats(project: str | None, everything: bool, bare: bool, json_: bool) -> Non
 )
 @scope
 @as_json
-def health(project: str | None, everything: bool, json_: bool) -> int:
+def health(project: str | None, everything: bool) -> int:
     """State of files, index, model and service, each problem with what mends it."""
     memory = Memory(everything=everything, project=project)
     service = memory.service
     state, process = service.health(), service.status()
-    if json_:
-        output.emit({**structs.asdict(state), "service": process})
-    else:
-        print_health(state, process)
+    output.emit({**structs.asdict(state), "service": process})
+    print_health(state, process)
     return 5 if state.problems else 0
 
 
@@ -198,19 +180,17 @@ def print_health(state: engine.Health, process: engine.ServiceStatus) -> None:
 @click.command(epilog="\b\nExamples:\n  memsearch doctor\n  memsearch doctor --fix")
 @click.option("--fix", is_flag=True, help="Repair what can be repaired without touching a note.")
 @as_json
-def doctor(fix: bool, json_: bool) -> int:
+def doctor(fix: bool) -> int:
     """Check everything: home, settings, service, files, index, model."""
     from memsearch_tui.cli.doctor import examine
 
     checks = examine(Memory(), fix=fix)
-    if json_:
-        output.emit({"checks": checks, "ok": all(check["ok"] for check in checks)})
-    else:
-        for check in checks:
-            sign = output.style("ok  ", "good") if check["ok"] else output.style("FAIL", "bad")
-            output.echo(f"{sign} {check['what']}: {output.safe(check['detail'])}")
-            if not check["ok"] and check["fix"]:
-                output.echo(f"       -> {check['fix']}")
+    output.emit({"checks": checks, "ok": all(check["ok"] for check in checks)})
+    for check in checks:
+        sign = output.style("ok  ", "good") if check["ok"] else output.style("FAIL", "bad")
+        output.echo(f"{sign} {check['what']}: {output.safe(check['detail'])}")
+        if not check["ok"] and check["fix"]:
+            output.echo(f"       -> {check['fix']}")
     return 0 if all(check["ok"] for check in checks) else 5
 
 
@@ -219,38 +199,33 @@ def doctor(fix: bool, json_: bool) -> int:
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @tolerated
 @as_json
-def reset(everything: bool, yes: bool, json_: bool) -> None:
+def reset(everything: bool, yes: bool) -> None:
     """Throw the index away and build it again. Notes stay; vectors of known texts stay, so
     nothing is embedded twice.
     """
     output.confirm("Throw the index away and build it again? (notes stay)", yes)
     memory = memory_at(everything=everything)
     projects = memory.service.reset()
-    if json_:
-        output.emit({"projects": projects})
-    else:
-        output.say(f"building again in the background: {', '.join(projects)}")
+    output.emit({"projects": projects})
+    output.say(f"building again in the background: {', '.join(projects)}")
 
 
 @click.group(invoke_without_command=True)
 @as_json
 @click.pass_context
-def models(ctx: click.Context, json_: bool) -> None:
+def models(ctx: click.Context) -> None:
     """List, fetch and choose embedding models."""
-    if ctx.invoked_subcommand is None:
-        ctx.invoke(models_list, json_=json_)
+    ctx.invoke(models_list)
 
 
 @models.command(
     "list", short_help="List the models.", epilog="\b\nExample:\n  memsearch models list"
 )
 @as_json
-def models_list(json_: bool) -> None:
+def models_list() -> None:
     """Which models there are; * marks the one in use, + the one that is asked beside it."""
     rows = Memory().models.known()
-    if json_:
-        output.emit({"models": rows})
-        return
+    output.emit({"models": rows})
     for row in rows:
         here = "on this machine" if row.here else f"`memsearch models pull {row.name}`"
         output.echo(
@@ -262,19 +237,18 @@ def models_list(json_: bool) -> None:
 @models.command("pull", epilog="\b\nExample:\n  memsearch models pull bge-m3")
 @click.argument("name")
 @as_json
-def models_pull(name: str, json_: bool) -> None:
+def models_pull(name: str) -> None:
     """Fetch a model from its hub (the only command that does)."""
     models = Memory().models
     folder = models.pull(name)
-    if json_:
-        output.emit({"model": name, "folder": str(folder)})
+    output.emit({"model": name, "folder": str(folder)})
     if any(model.name == name and model.beside for model in models.known()):
-        output.say(
+        output.remark(
             f"{name} is in {folder}: it is asked beside the installed model (`search.models one`"
             " ends that)"
         )
     else:
-        output.say(f"{name} is in {folder} - `memsearch models use {name}` switches to it")
+        output.remark(f"{name} is in {folder} - `memsearch models use {name}` switches to it")
 
 
 @models.command(
@@ -289,14 +263,14 @@ def models_pull(name: str, json_: bool) -> None:
 @click.argument("name")
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
-def models_use(name: str, yes: bool, json_: bool) -> None:
+def models_use(name: str, yes: bool) -> None:
     """Switch to a model (a name, or a folder with model.onnx and tokenizer.json); everything is
     embedded again once.
     """
     memory = Memory(everything=True)
     models = memory.models
     if models.can_be_made(name):
-        output.say(f"making {name} from the weights that are installed …")
+        output.remark(f"making {name} from the weights that are installed …")
         models.pull(name)
     models.find(name)
     chunks = sum(memory.files.counts(project).get("chunks", 0) for project in memory.projects)
@@ -305,6 +279,5 @@ def models_use(name: str, yes: bool, json_: bool) -> None:
         yes or chunks < 100,
     )
     models.use(name)
-    if json_:
-        output.emit({"model": name, "chunks": chunks})
-    output.say(f"{name} is in use - `memsearch status --index` shows how far it is")
+    output.emit({"model": name, "chunks": chunks})
+    output.remark(f"{name} is in use - `memsearch status --index` shows how far it is")

@@ -16,15 +16,13 @@ from memsearch_tui.cli.options import as_json, day_of, days_of, scope
 @click.argument("day", default="today")
 @scope
 @as_json
-def show(day: str, project: str | None, everything: bool, json_: bool) -> int:
+def show(day: str, project: str | None, everything: bool) -> int:
     """Print a day (2026-02-09, today, yesterday, 7d) as it is in its file."""
     day = day_of(day)
     memory = Memory(everything=everything, project=project)
     files = [file for file in memory.days() if file.day == day]
-    if json_:
-        entries = [note_view(note) for note in memory.entries(day)]
-        output.emit({"day": day, "files": [file.path for file in files], "entries": entries})
-        return 0 if files else 1
+    entries = [note_view(note) for note in memory.entries(day)]
+    output.emit({"day": day, "files": [file.path for file in files], "entries": entries})
     for file in files:
         output.echo(output.safe(memory.files.source(file.path)), nl=False)
     if not files:
@@ -36,7 +34,7 @@ def show(day: str, project: str | None, everything: bool, json_: bool) -> int:
 @click.option("--limit", "-n", default=30, type=click.IntRange(1), show_default=True)
 @scope
 @as_json
-def days(limit: int, project: str | None, everything: bool, json_: bool) -> int:
+def days(limit: int, project: str | None, everything: bool) -> int:
     """List the days that have notes, newest first."""
     memory = Memory(everything=everything, project=project)
     files = memory.days()[:limit]
@@ -46,21 +44,18 @@ def days(limit: int, project: str | None, everything: bool, json_: bool) -> int:
         for file in files
     ]
     copies = memory.files.copies()
-    if json_:
-        output.emit({"days": rows, "copies": [{"source": path, "of": of} for path, of in copies]})
-    else:
-        for row in rows:
-            output.echo(
-                f"{row['day']}  {row['entries']:4d} "
-                f" {output.style(output.safe(row['source']), 'dim')}"
-            )
-        for path, of in copies:
-            output.say(f"a copy of {os.path.basename(of)}, searched only: {output.safe(path)}")
-        if not rows:
-            output.say(
-                f'no notes in {memory.place.memory} yet - `memsearch add "…"` writes the first,'
-                " `memsearch demo` shows a year"
-            )
+    output.emit({"days": rows, "copies": [{"source": path, "of": of} for path, of in copies]})
+    for row in rows:
+        output.echo(
+            f"{row['day']}  {row['entries']:4d}  {output.style(output.safe(row['source']), 'dim')}"
+        )
+    for path, of in copies:
+        output.say(f"a copy of {os.path.basename(of)}, searched only: {output.safe(path)}")
+    if not rows:
+        output.say(
+            f'no notes in {memory.place.memory} yet - `memsearch add "…"` writes the first,'
+            " `memsearch demo` shows a year"
+        )
     return 0 if rows else 1
 
 
@@ -88,7 +83,6 @@ def entries(
     limit: int,
     project: str | None,
     everything: bool,
-    json_: bool,
 ) -> int:
     """List entries, newest day first, read from the files themselves."""
     first, last = days_of(day or "")
@@ -96,14 +90,12 @@ def entries(
     memory = Memory(everything=everything, project=project)
     rows = memory.entries(first, last=last, agent=agent or "", limit=limit, as_of=then)
     output.say_shortfall(memory)
-    if json_:
-        output.emit({"entries": [note_view(note) for note in rows]})
-    else:
-        for note in rows:
-            head = f"{note.id}  {note.day} {note.time or '     '}  {note.agent or 'note':11s}"
-            head += f"  by {output.safe(note.author)}" if note.author else ""
-            title = output.beside(f"{head}  ", note.title).removeprefix(head)
-            output.echo(f"{output.style(head, 'dim')}{title}")
-        if not rows:
-            output.say("no entries here - `memsearch days --all` looks in all projects")
+    output.emit({"entries": [note_view(note) for note in rows]})
+    for note in rows:
+        head = f"{note.id}  {note.day} {note.time or '     '}  {note.agent or 'note':11s}"
+        head += f"  by {output.safe(note.author)}" if note.author else ""
+        title = output.beside(f"{head}  ", note.title).removeprefix(head)
+        output.echo(f"{output.style(head, 'dim')}{title}")
+    if not rows:
+        output.say("no entries here - `memsearch days --all` looks in all projects")
     return 0 if rows else 1

@@ -30,36 +30,32 @@ from memsearch_tui.counted import many
     "--global", "-g", "everywhere", is_flag=True, help="For every project, not only this one."
 )
 @as_json
-def remember(fact: str, everywhere: bool, json_: bool) -> None:
+def remember(fact: str, everywhere: bool) -> None:
     """Store a fact for good: every new session gets it, from the next one on."""
     memory = Memory()
     project = memory.project
     as_text(fact)
     note = memory.remember(fact, everywhere=everywhere)
     if note.waits:
-        if json_:
-            output.emit(
-                {
-                    "id": note.id,
-                    "scope": note.scope or "everywhere",
-                    "text": note.text,
-                    "by": note.by,
-                    "waits": note.waits,
-                }
-            )
-        else:
-            output.echo(
-                f"written down as note {note.id}, which no session gets before the user releases it"
-            )
-            output.say(f"`memsearch review` shows it ({note.waits}, by {note.by})")
+        output.emit(
+            {
+                "id": note.id,
+                "scope": note.scope or "everywhere",
+                "text": note.text,
+                "by": note.by,
+                "waits": note.waits,
+            }
+        )
+        output.echo(
+            f"written down as note {note.id}, which no session gets before the user releases it"
+        )
+        output.say(f"`memsearch review` shows it ({note.waits}, by {note.by})")
         return
     if note.id not in memory.longterm.injected_text():
-        output.say(
+        output.remark(
             "! there is more than a session gets: raise `longterm.max_tokens`, or forget something"
         )
-    if json_:
-        output.emit({"id": note.id, "scope": note.scope or "everywhere", "text": note.text})
-        return
+    output.emit({"id": note.id, "scope": note.scope or "everywhere", "text": note.text})
     output.echo(
         f"remembered for {'every project' if everywhere else project.name}:"
         f" {output.safe(note.text)}"
@@ -85,7 +81,7 @@ def remember(fact: str, everywhere: bool, json_: bool) -> None:
 )
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
-def forget(query: tuple[str, ...], dry_run: bool, everything: bool, yes: bool, json_: bool) -> int:
+def forget(query: tuple[str, ...], dry_run: bool, everything: bool, yes: bool) -> int:
     """Take facts out of the long-term memory, at once and for good: lines that contain every word
     of QUERY, or a fact by its id.
 
@@ -95,29 +91,22 @@ def forget(query: tuple[str, ...], dry_run: bool, everything: bool, yes: bool, j
     memory, words = Memory(), " ".join(query)
     found = Memory(everything=everything).forgettable(words)
     rows = [{"kind": match.kind, "where": match.name, "line": match.line} for match in found]
-    if not json_:
-        for match in found:
-            output.echo(
-                output.beside(f"{match.kind:8s} {output.safe(match.name):18s} ", match.line)
-            )
+    for match in found:
+        output.echo(output.beside(f"{match.kind:8s} {output.safe(match.name):18s} ", match.line))
     if not found:
-        (
-            output.emit({"forgotten": [], "number": 0})
-            if json_
-            else output.say("nothing in the long-term memory matches")
-        )
+        output.emit({"forgotten": [], "number": 0})
+        output.say("nothing in the long-term memory matches")
         return 1
     if dry_run:
-        output.emit({"would_forget": rows}) if json_ else output.say(f"{len(found)} lines would go")
+        output.emit({"would_forget": rows})
+        output.say(f"{len(found)} lines would go")
         return 0
     output.confirm(f"Forget these {len(found)} lines?", yes)
     number = memory.forget(words, found)
-    if json_:
-        output.emit({"forgotten": rows, "number": number})
-    else:
-        output.say(
-            f"{len(found)} lines forgotten - `memsearch longterm restore {number}` brings them back"
-        )
+    output.emit({"forgotten": rows, "number": number})
+    output.say(
+        f"{len(found)} lines forgotten - `memsearch longterm restore {number}` brings them back"
+    )
     return 0
 
 
@@ -146,12 +135,10 @@ def longterm() -> None:
 @click.option("--session", default="", help="One session by id, whatever its age.")
 @click.option("--since", help="Sessions from this day on, however old (2026-01-31, 90d).")
 @as_json
-def run(wait: bool, phase: int, session: str, since: str | None, json_: bool) -> int:
+def run(wait: bool, phase: int, session: str, since: str | None) -> int:
     """Read sessions that are due and consolidate what they teach. Asks only models that you chose
     (`memsearch config set longterm.extract.provider NAME`, and `longterm.consolidate.provider`).
     """
-    import msgspec
-
     day = days_of(since or "")[0]
     begin = datetime.fromisoformat(day).timestamp() if day else 0.0
     learned = Memory().longterm
@@ -161,28 +148,22 @@ def run(wait: bool, phase: int, session: str, since: str | None, json_: bool) ->
             if learned.start(phase=phase, session=session, since=begin)
             else "running already"
         )
-        (
-            output.emit({"state": state})
-            if json_
-            else output.echo(f"{state} - `memsearch longterm status` shows how it goes")
-        )
+        output.emit({"state": state})
+        output.echo(f"{state} - `memsearch longterm status` shows how it goes")
         return 0
-    progress = output.Progress()
-    try:
+    with output.Progress() as progress:
         report = learned.run(phase=phase, session=session, since=begin, progress=progress.show)
-    finally:
-        progress.close()
-    if json_:
-        output.emit(msgspec.to_builtins(report))
-    else:
-        _print_report(report)
+    output.emit(report)
+    _print_report(report)
     extracted, made = report.extracted, report.consolidated
     if (
         session
         and extracted
         and not (extracted.succeeded or extracted.empty or extracted.failed or extracted.refused)
     ):
-        output.say(f"no session {session} was read: `memsearch longterm status --all` lists them")
+        output.remark(
+            f"no session {session} was read: `memsearch longterm status --all` lists them"
+        )
         return 1
     return (
         5
@@ -222,12 +203,10 @@ def _print_report(report: Any) -> None:
 )
 @click.option("--all", "-a", "everything", is_flag=True, help="Every session with its reason.")
 @as_json
-def status(everything: bool, json_: bool) -> int:
+def status(everything: bool) -> int:
     """What is on, what was done, what waits, and why sessions were not read."""
     state = Memory().longterm.status()
-    if json_:
-        output.emit(state)
-        return 0
+    output.emit(state)
     for problem in state.problems:
         output.say(f"! {problem}")
     output.echo(
@@ -273,34 +252,28 @@ def status(everything: bool, json_: bool) -> int:
     "--forgotten", is_flag=True, help="What was forgotten, and until when it can come back."
 )
 @as_json
-def show(name: str, text: bool, everything: bool, forgotten: bool, json_: bool) -> int:
+def show(name: str, text: bool, everything: bool, forgotten: bool) -> int:
     """What is remembered, where it comes from, how it is used, and when it will be forgotten."""
-    import msgspec
-
     memory = Memory()
     learned = memory.longterm
     if name:
         found = learned.get(name)
         if found is None:
             raise UsageError(f"no memory {name}", "`memsearch longterm show` lists them")
-        if json_:
-            output.emit(msgspec.to_builtins(found))
-        else:
-            output.echo(
-                output.safe(
-                    f"{found.raw_memory}\n\n{found.summary}\n\n"
-                    f"{found.agent} {found.session}\n{found.path}"
-                )
+        output.emit(found)
+        output.echo(
+            output.safe(
+                f"{found.raw_memory}\n\n{found.summary}\n\n"
+                f"{found.agent} {found.session}\n{found.path}"
             )
+        )
         return 0
     if text:
-        return _show_documents(learned, everything, json_)
+        return _show_documents(learned, everything)
     rows = learned.overview(forgotten=forgotten, everything=everything)
     facts = [] if forgotten else Memory(memory.place.root, everything=everything).facts()
     trash = learned.trash() if forgotten else []
-    if json_:
-        output.emit({"memories": rows, "notes": facts, "forgotten_by_hand": trash})
-        return 0
+    output.emit({"memories": rows, "notes": facts, "forgotten_by_hand": trash})
     for fact in facts:
         output.echo(
             f"{fact.id}  noted by you{'' if fact.scope else ', everywhere'}:"
@@ -332,17 +305,15 @@ def show(name: str, text: bool, everything: bool, forgotten: bool, json_: bool) 
             "nothing yet - `memsearch remember FACT` notes one, `memsearch longterm run --wait`"
             " learns from sessions"
         )
-        return 1
+        return 0 if output.is_json() else 1
     return 0
 
 
-def _show_documents(learned: engine.LongTerm, everything: bool, json_: bool) -> int:
+def _show_documents(learned: engine.LongTerm, everything: bool) -> int:
     texts = learned.documents(everything=everything)
-    if json_:
-        output.emit({"files": texts, "folder": str(learned.folder)})
-    else:
-        for name, text in texts.items():
-            output.echo(f"{name}\n{'-' * len(name)}\n{output.safe(text).strip()}\n")
+    output.emit({"files": texts, "folder": str(learned.folder)})
+    for name, text in texts.items():
+        output.echo(f"{name}\n{'-' * len(name)}\n{output.safe(text).strip()}\n")
     return 0 if any(text.strip() for text in texts.values()) else 1
 
 
@@ -363,9 +334,7 @@ def _show_documents(learned: engine.LongTerm, everything: bool, json_: bool) -> 
 @click.option("--all", "-a", "everything", is_flag=True, help="All that wait.")
 @click.option("--text", help="Accept one change with these words instead.")
 @as_json
-def review(
-    verdict: str, names: tuple[str, ...], everything: bool, text: str | None, json_: bool
-) -> int:
+def review(verdict: str, names: tuple[str, ...], everything: bool, text: str | None) -> int:
     """Decide on what a consolidation proposes, change by change: the group `longterm` of `memsearch
     review`. What is rejected is not proposed again.
     """
@@ -373,21 +342,17 @@ def review(
     learned = memory.longterm
     if verdict == "show":
         proposal = learned.pending()
-        if json_:
-            output.emit({"proposal": proposal})
-        else:
-            _show_proposal(proposal)
-            print_cases(memory.review.cases("longterm"))
+        output.emit({"proposal": proposal})
+        _show_proposal(proposal)
+        print_cases(memory.review.cases("longterm"))
         return 0 if proposal else 1
     if bool(names) == everything:
         raise UsageError("name changes, or pass --all", "`memsearch longterm review` lists them")
     proposal_id, numbers = _named(names)
     chosen: Literal["accepted", "rejected"] = "accepted" if verdict == "accept" else "rejected"
     decided = learned.decide(chosen, numbers, text=text, proposal=proposal_id)
-    if json_:
-        output.emit({"decided": [hunk.number for hunk in decided], "verdict": verdict})
-    else:
-        output.echo(f"{many(len(decided), 'change')} {verdict}ed")
+    output.emit({"decided": [hunk.number for hunk in decided], "verdict": verdict})
+    output.echo(f"{many(len(decided), 'change')} {verdict}ed")
     return 0
 
 
@@ -429,14 +394,11 @@ def _show_proposal(proposal: engine.Proposal | None) -> None:
 )
 @click.argument("name")
 @as_json
-def restore(name: str, json_: bool) -> None:
+def restore(name: str) -> None:
     """Bring back what was forgotten: a fact by its id, or what `forget` took by its number."""
     count = Memory().longterm.restore(name)
-    (
-        output.emit({"restored": count})
-        if json_
-        else output.echo("brought back; the next consolidation works it in")
-    )
+    output.emit({"restored": count})
+    output.echo("brought back; the next consolidation works it in")
 
 
 @longterm.command(
@@ -446,27 +408,22 @@ def restore(name: str, json_: bool) -> None:
 @click.argument("session")
 @click.argument("mode", type=click.Choice(["enabled", "disabled"]))
 @as_json
-def mode_(agent: str, session: str, mode: Literal["enabled", "disabled"], json_: bool) -> None:
+def mode_(agent: str, session: str, mode: Literal["enabled", "disabled"]) -> None:
     """Whether a session may be learned from. `enabled` also releases one that took in content from
     outside.
     """
     Memory().longterm.set_mode(agent, session, mode)
-    (
-        output.emit({"agent": agent, "session": session, "mode": mode})
-        if json_
-        else output.echo(f"{session} is {mode}")
-    )
+    output.emit({"agent": agent, "session": session, "mode": mode})
+    output.echo(f"{session} is {mode}")
 
 
 @longterm.command(epilog="\b\nExample:\n  memsearch longterm clear")
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
-def clear(yes: bool, json_: bool) -> None:
+def clear(yes: bool) -> None:
     """Remove the whole long-term memory; a backup is made first. Daily notes stay."""
     learned = Memory().longterm
     output.confirm(f"Remove everything in {learned.folder}, and what sessions taught?", yes)
     backup = learned.clear()
-    if json_:
-        output.emit({"backup": str(backup) if backup else None})
-    else:
-        output.echo(f"cleared; the backup is {backup}" if backup else "there was nothing to clear")
+    output.emit({"backup": str(backup) if backup else None})
+    output.echo(f"cleared; the backup is {backup}" if backup else "there was nothing to clear")

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 from memsearch_engine import Memory, UsageError, note_view
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json, day_of
-
-if TYPE_CHECKING:
-    from memsearch_engine import Note
 
 EXAMPLES = """\b
 Examples:
@@ -48,7 +43,6 @@ def mark(
     no_confidence: bool,
     newer: str | None,
     valid: bool,
-    json_: bool,
 ) -> None:
     """Set the marks of a note, or print them. `memsearch undo` takes a change back."""
     for value, off, option in (
@@ -67,25 +61,14 @@ def mark(
         changes.append(("expires", day_of(expires) if expires else None))
     if confidence or no_confidence:
         changes.append(("confidence", confidence))
+    newer_id = memory.note(newer).id if newer else None
+    if newer_id == note.id:
+        raise UsageError("a note cannot supersede itself")
     if newer or valid:
-        changes.append(("superseded-by", _newer(memory, note, newer) if newer else None))
+        changes.append(("superseded-by", newer_id))
     for key, value in changes:
         note = memory.mark(note.id, key, value)
-    if json_:
-        output.emit(note_view(note))
-        return
+    output.emit(note_view(note))
     marks = [f"{key} {value}".strip() for key, value in note.marks.items() if key != "id"]
     shown = ", ".join(marks) or "no marks"
     output.say(f"{note.id}: {shown}" + (" - `memsearch undo` takes it back" if changes else ""))
-
-
-def _newer(memory: Memory, note: Note, name: str) -> str:
-    """Return the id of the note that supersedes *note*.
-
-    Raises:
-        UsageError: it is the same note.
-    """
-    newer = memory.note(name).id
-    if newer == note.id:
-        raise UsageError("a note cannot supersede itself")
-    return newer

@@ -10,7 +10,7 @@ from typing import Any
 import click
 from memsearch_engine import Change, Conflict, Memory, Note, UsageError, note_view
 
-from memsearch_tui.cli import output
+from memsearch_tui.cli import output, terminal
 from memsearch_tui.cli.options import NOT_TEXT, as_json, as_text, day_of, scope
 from memsearch_tui.counted import many
 
@@ -39,7 +39,7 @@ class _Bullets(click.Command):
 @click.argument("text", required=False)
 @click.option("--day", help="Another day than today (2026-02-09, yesterday).")
 @as_json
-def add(text: str | None, day: str | None, json_: bool) -> None:
+def add(text: str | None, day: str | None) -> None:
     """Write a note into today (from the argument or stdin)."""
     body = _given(text) if text is not None or not sys.stdin.isatty() else None
     if body is None or not body.strip():
@@ -49,15 +49,13 @@ def add(text: str | None, day: str | None, json_: bool) -> None:
     note = Memory().add(body, day=day_of(day) if day else "")
     _say_replaced(note)
     unconfirmed = {"unconfirmed": note.unconfirmed} if note.unconfirmed else {}
-    if json_:
-        output.emit({"entry_id": note.id, "source": note.path, **unconfirmed})
-    else:
-        output.echo(note.id)
+    output.emit({"entry_id": note.id, "source": note.path, **unconfirmed})
+    output.echo(note.id)
     if note.unconfirmed:
-        output.say(
+        output.remark(
             f"written, not confirmed ({note.unconfirmed}): don't add it again; it is in {note.path}"
         )
-    elif not json_:
+    else:
         output.say(
             f"written to {note.path} - `memsearch expand {note.id}` shows it, `memsearch undo`"
             " takes it back"
@@ -66,7 +64,7 @@ def add(text: str | None, day: str | None, json_: bool) -> None:
 
 def _say_replaced(note: Note) -> None:
     for placeholder in note.replaced:
-        output.say(f"note: a secret was replaced by {placeholder}")
+        output.remark(f"note: a secret was replaced by {placeholder}")
 
 
 @click.command(
@@ -80,24 +78,22 @@ def _say_replaced(note: Note) -> None:
 @click.option("--text", help="The new text (else stdin where that is no terminal, else $EDITOR).")
 @click.option("--if-match", "hash_", default="", help="Only if the entry still has this hash.")
 @as_json
-def edit(name: str, text: str | None, hash_: str, json_: bool) -> None:
+def edit(name: str, text: str | None, hash_: str) -> None:
     """Change an entry's text; its heading, anchor and marks stay."""
     memory = Memory()
     before = memory.note(name)
     if text is None and sys.stdin.isatty():
-        text = _editor(before.text)
+        text = click.edit(f"{before.text}\n", extension=".md", require_save=True)
         if text is None or text.strip("\n") == before.text:
-            output.say("nothing was changed")
+            output.remark("nothing was changed")
             return
     body = _given(text)
     if not body.strip():
         raise UsageError("there is no text", f"`memsearch delete {before.id}` deletes the note")
     now = memory.edit(before.id, body, if_match=hash_ or before.hash, path=before.path)
     _say_replaced(now)
-    if json_:
-        output.emit(note_view(now))
-    else:
-        output.say(f"entry {now.id} changed - `memsearch undo` takes it back")
+    output.emit(note_view(now))
+    output.say(f"entry {now.id} changed - `memsearch undo` takes it back")
 
 
 @click.command(
@@ -114,7 +110,7 @@ def edit(name: str, text: str | None, hash_: str, json_: bool) -> None:
 )
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
-def delete(names: tuple[str, ...], dry_run: bool, hash_: str, yes: bool, json_: bool) -> None:
+def delete(names: tuple[str, ...], dry_run: bool, hash_: str, yes: bool) -> None:
     """Delete entries. What goes is shown first; `undo` brings all of it back."""
     memory = Memory()
     notes = [memory.note(name) for name in dict.fromkeys(names)]
@@ -123,34 +119,30 @@ def delete(names: tuple[str, ...], dry_run: bool, hash_: str, yes: bool, json_: 
             "the entry changed since it was read",
             f"`memsearch expand {names[0]}` shows it as it is",
         )
-    if not json_:
-        for note in notes:
-            output.say(output.style(f"{note.path}:{note.start_line}", "dim"))
-            output.say(output.safe(note.content) + "\n")
+    for note in notes:
+        output.say(output.style(f"{note.path}:{note.start_line}", "dim"))
+        output.say(output.safe(note.content) + "\n")
     if not dry_run:
         output.confirm(f"Delete {len(notes)} {'entry' if len(notes) == 1 else 'entries'}?", yes)
         memory.delete(*notes)  # the versions that were shown
     gone = [note_view(note) for note in notes]
-    if json_:
-        output.emit({"deleted": [] if dry_run else gone, "would_delete": gone if dry_run else []})
-    else:
-        output.say(
-            "nothing was deleted (dry run)"
-            if dry_run
-            else f"{len(gone)} deleted - `memsearch undo` brings it back"
-        )
+    output.emit({"deleted": [] if dry_run else gone, "would_delete": gone if dry_run else []})
+    output.say(
+        "nothing was deleted (dry run)"
+        if dry_run
+        else f"{len(gone)} deleted - `memsearch undo` brings it back"
+    )
 
 
-def _step(name: str | None, everything: bool, json_: bool, *, back: bool) -> int:
+def _step(name: str | None, everything: bool, *, back: bool) -> int:
     memory = Memory()
     changes = (memory.undo if back else memory.redo)(name or "", everywhere=everything)
     verb = "undone" if back else "redone"
-    if json_:
-        output.emit({verb: [_change_json(change) for change in changes]})
-    for change in changes if not json_ else ():
+    output.emit({verb: [_change_json(change) for change in changes]})
+    for change in changes:
         output.say(f"{verb}: {change.op} of {change.entry_id} ({output.clip(change.title, 60)})")
     if not changes:
-        output.say(
+        output.remark(
             f"nothing to be {verb} here"
             + ("" if everything else " (`--all` looks in all projects)")
         )
@@ -161,9 +153,9 @@ def _step(name: str | None, everything: bool, json_: bool, *, back: bool) -> int
 @click.argument("name", required=False)
 @click.option("--all", "-a", "everything", is_flag=True, help="The last change in any project.")
 @as_json
-def undo(name: str | None, everything: bool, json_: bool) -> int:
+def undo(name: str | None, everything: bool) -> int:
     """Take back the last change (of this project, or of one entry). Works across restarts."""
-    return _step(name, everything, json_, back=True)
+    return _step(name, everything, back=True)
 
 
 @click.command(epilog="\b\nExample:\n  memsearch redo")
@@ -172,9 +164,9 @@ def undo(name: str | None, everything: bool, json_: bool) -> int:
     "--all", "-a", "everything", is_flag=True, help="The last undone change in any project."
 )
 @as_json
-def redo(name: str | None, everything: bool, json_: bool) -> int:
+def redo(name: str | None, everything: bool) -> int:
     """Do again what was undone."""
-    return _step(name, everything, json_, back=False)
+    return _step(name, everything, back=False)
 
 
 @click.command(
@@ -197,9 +189,7 @@ def redo(name: str | None, everything: bool, json_: bool) -> int:
 )
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
-def history(
-    name: str | None, limit: int, diff: bool, prune_days: float | None, yes: bool, json_: bool
-) -> int:
+def history(name: str | None, limit: int, diff: bool, prune_days: float | None, yes: bool) -> int:
     """List changes, newest first: of this project, or of one entry (also a deleted one)."""
     memory = Memory()
     if prune_days is not None:
@@ -207,16 +197,12 @@ def history(
         count = memory.forget_changes(days, dry_run=True)
         output.confirm(f"Forget {many(count, 'change')}? They can't be undone any more.", yes)
         memory.forget_changes(days)
-        (
-            output.emit({"pruned": count})
-            if json_
-            else output.echo(f"{many(count, 'change')} forgotten")
-        )
+        output.emit({"pruned": count})
+        output.echo(f"{many(count, 'change')} forgotten")
         return 0
     changes = memory.history(name or "", limit=limit)
-    if json_:
-        output.emit({"changes": [_change_json(change, full=True) for change in changes]})
-    for change in changes if not json_ else ():
+    output.emit({"changes": [_change_json(change, full=True) for change in changes]})
+    for change in changes:
         when = datetime.fromtimestamp(change.at).strftime("%Y-%m-%d %H:%M")
         state = "" if change.state == "done" else f" [{change.state}]"
         head = f"{change.seq:5d}  {when}  {change.op:6s} {change.entry_id}  "
@@ -224,32 +210,30 @@ def history(
         if diff:
             _print_diff(change)
     if not changes:
-        output.say("no changes yet")
+        output.remark("no changes yet")
     return 0 if changes else 1
 
 
 @click.command(epilog="\b\nExample:\n  memsearch restore 17")
 @click.argument("change", type=int)
 @as_json
-def restore(change: int, json_: bool) -> None:
+def restore(change: int) -> None:
     """Restore the version of an entry before CHANGE (a number from `history`)."""
     record = Memory().restore(change)
-    if json_:
-        output.emit({"restored": _change_json(record)})
-    else:
-        output.say(
-            f"entry {record.entry_id} is as it was before change {change} - `memsearch undo`"
-            " takes this back"
-        )
+    output.emit({"restored": _change_json(record)})
+    output.say(
+        f"entry {record.entry_id} is as it was before change {change} - `memsearch undo`"
+        " takes this back"
+    )
 
 
 @click.command(epilog="\b\nExamples:\n  memsearch pin 3fa9c1d2\n  memsearch pin 3fa9c1d2 --off")
 @click.argument("name")
 @click.option("--off", is_flag=True, help="Unpin it.")
 @as_json
-def pin(name: str, off: bool, json_: bool) -> None:
+def pin(name: str, off: bool) -> None:
     """Pin an entry: it ranks higher and never fades."""
-    _mark(name, "pin", None if off else "", json_)
+    _mark(name, "pin", None if off else "")
 
 
 @click.command(
@@ -261,11 +245,11 @@ def pin(name: str, off: bool, json_: bool) -> None:
 @click.argument("level", required=False, type=click.Choice(["high", "medium", "low"]))
 @click.option("--off", is_flag=True, help="Take the mark away.")
 @as_json
-def confidence(name: str, level: str | None, off: bool, json_: bool) -> None:
+def confidence(name: str, level: str | None, off: bool) -> None:
     """Set how sure a note is: it moves in the ranking, and agents do not get a low one."""
     if (level is None) != off:
         raise UsageError("name a level (high, medium, low), or pass --off")
-    _mark(name, "confidence", level, json_)
+    _mark(name, "confidence", level)
 
 
 @click.command(
@@ -277,13 +261,13 @@ def confidence(name: str, level: str | None, off: bool, json_: bool) -> None:
 @click.argument("day", required=False)
 @click.option("--off", is_flag=True, help="Let it not expire.")
 @as_json
-def expire(name: str, day: str | None, off: bool, json_: bool) -> None:
+def expire(name: str, day: str | None, off: bool) -> None:
     """Let an entry expire after DAY: it then ranks last and is not given to agents."""
     if off:
-        return _mark(name, "expires", None, json_)
+        return _mark(name, "expires", None)
     if not day:
         raise UsageError("on which day?", "write 2026-12-31")
-    return _mark(name, "expires", day_of(day), json_)
+    return _mark(name, "expires", day_of(day))
 
 
 @click.command(
@@ -314,7 +298,6 @@ def export(
     target: str | None,
     project: str | None,
     everything: bool,
-    json_: bool,
 ) -> int:
     """Write entries as markdown or JSON."""
     import msgspec
@@ -325,7 +308,7 @@ def export(
         notes = [memory.note(hit.id) for hit in memory.search(query, 200)]
     else:
         notes = memory.entries(span)
-    if json_ or format_ == "json":
+    if output.is_json() or format_ == "json":
         entries = [note_view(note) for note in notes]
         encoded = msgspec.json.encode({"schema_version": output.SCHEMA_VERSION, "entries": entries})
         data = msgspec.json.format(encoded, indent=2).decode()
@@ -336,19 +319,17 @@ def export(
     if target:
         with open(target, "w", encoding="utf-8") as out:
             out.write(data + "\n")
-        output.say(f"{many(len(notes), 'entry')} written to {target}")
+        output.remark(f"{many(len(notes), 'entry')} written to {target}")
     else:
-        output.echo(data)
+        terminal.echo(data)
     return 0 if notes else 1
 
 
-def _mark(name: str, mark: str, value: str | None, json_: bool) -> None:
+def _mark(name: str, mark: str, value: str | None) -> None:
     now = Memory().mark(name, mark, value)
-    if json_:
-        output.emit(note_view(now))
-    else:
-        marks = [f"{name} {value}".strip() for name, value in now.marks.items() if name != "id"]
-        output.say(f"entry {now.id}: {', '.join(marks) or 'no marks'}")
+    output.emit(note_view(now))
+    marks = [f"{name} {value}".strip() for name, value in now.marks.items() if name != "id"]
+    output.say(f"entry {now.id}: {', '.join(marks) or 'no marks'}")
 
 
 def _given(text: str | None) -> str:
@@ -360,10 +341,6 @@ def _given(text: str | None) -> str:
         raise UsageError(
             f"the text on standard input is not UTF-8 (byte {error.start + 1})", NOT_TEXT
         ) from error
-
-
-def _editor(text: str) -> str | None:
-    return click.edit(text + "\n", extension=".md", require_save=True)
 
 
 def _change_json(change: Change, *, full: bool = False) -> dict[str, Any]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from datetime import date
+from functools import wraps
 from typing import Any
 
 import click
-from memsearch_engine import Home, Memory
+from memsearch_engine import Home, Memory, UsageError, date_in_words
 from memsearch_engine.core import compatibility
 
 from memsearch_tui.cli import output
@@ -76,10 +78,6 @@ def days_of(text: str) -> tuple[str, str]:
     Raises:
         UsageError: the word names no day.
     """
-    from datetime import date
-
-    from memsearch_engine import UsageError, date_in_words
-
     if not text:
         return "", ""
     if (span := date_in_words(text, date.today())) is None:
@@ -98,8 +96,6 @@ def as_text(given: str) -> str:
     Raises:
         UsageError: its bytes are not UTF-8. Nothing is written with replaced characters.
     """
-    from memsearch_engine import UsageError
-
     if any("\ud800" <= char <= "\udfff" for char in given):
         raise UsageError("the text is not UTF-8: nothing was written", NOT_TEXT)
     return given
@@ -111,8 +107,6 @@ def day_of(text: str) -> str:
     Raises:
         UsageError: the word names no day, or a month.
     """
-    from memsearch_engine import UsageError
-
     first, last = days_of(text)
     if not first or first != last:
         raise UsageError(f"{text!r} is no day", "write 2026-02-09, yesterday, 3d, mon or 14 mar")
@@ -120,10 +114,20 @@ def day_of(text: str) -> str:
 
 
 def as_json(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the option ``--json``."""
-    return click.option("--json", "json_", is_flag=True, help="JSON with a schema_version.")(
-        command
-    )
+    """Add the option ``--json``, and run the command so that ``output`` prints in that form.
+
+    A command may have a second option of the same effect: a flag with the name ``also_json``. A
+    group is only run without a subcommand.
+    """
+
+    @wraps(command)
+    def run(*args: Any, json_: bool = False, also_json: bool = False, **values: Any) -> Any:
+        if click.get_current_context().invoked_subcommand is not None:
+            return None
+        with output.json_mode(json_ or also_json):
+            return command(*args, **values)
+
+    return click.option("--json", "json_", is_flag=True, help="JSON with a schema_version.")(run)
 
 
 def scope(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -139,7 +143,7 @@ def scope(command: Callable[..., Any]) -> Callable[..., Any]:
 def _no_provider(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
     """Ignore the name of an embedding provider: ``-p`` is memsearch's ``--provider``."""
     if value in compatibility.PROVIDERS:
-        output.say(f"note: -p {value}: embedding.provider decides here; -p names a project")
+        output.remark(f"note: -p {value}: embedding.provider decides here; -p names a project")
         return None
     return value
 
@@ -153,7 +157,7 @@ def tolerated(command: Callable[..., Any]) -> Callable[..., Any]:
 
     def drop(_ctx: click.Context, param: click.Parameter, value: Any) -> None:
         if value and param.name not in _SILENT:
-            output.say(
+            output.remark(
                 f"note: {param.opts[0]} has no effect here:"
                 f" {_INSTEAD.get(param.name or '', 'the settings decide')}"
             )

@@ -1,30 +1,26 @@
-"""What commands print: JSON for programs, text for people.
+"""What commands print: JSON for programs, or text for people.
 
-``terminal`` prints; this module has the parts that need click or msgspec.
+A command states both forms. With ``--json`` only ``emit`` prints, without it only ``echo`` and
+``say``; a ``remark`` is printed in any case. ``terminal`` prints; this module has the parts that
+need click or msgspec.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
 import msgspec
 from memsearch_engine import shown
 
-from memsearch_tui.cli.terminal import (
-    SCHEMA_VERSION,
-    beside,
-    clip,
-    colors,
-    echo,
-    print_json,
-    safe,
-    say,
-    style,
-    width,
-)
+from memsearch_tui.cli import terminal
+from memsearch_tui.cli.terminal import SCHEMA_VERSION, beside, clip, colors, safe, style, width
+from memsearch_tui.cli.terminal import say as remark
 
 __all__ = [
     "SCHEMA_VERSION",
@@ -35,6 +31,9 @@ __all__ = [
     "confirm",
     "echo",
     "emit",
+    "is_json",
+    "json_mode",
+    "remark",
     "safe",
     "say",
     "say_shortfall",
@@ -43,17 +42,49 @@ __all__ = [
 ]
 
 
+_mode = {"json": False}
+
+
+def is_json() -> bool:
+    """Return whether the running command prints JSON."""
+    return _mode["json"]
+
+
+@contextmanager
+def json_mode(wanted: bool) -> Iterator[None]:
+    """Print JSON within the block if *wanted*, or if a calling command prints JSON."""
+    before = _mode["json"]
+    _mode["json"] = before or wanted
+    try:
+        yield
+    finally:
+        _mode["json"] = before
+
+
 def emit(value: Any) -> None:
-    """Print *value* as JSON, structs included; an object gets ``schema_version`` first."""
-    if isinstance(value, msgspec.Struct):
-        value = msgspec.structs.asdict(value)
-    print_json(msgspec.to_builtins(value, str_keys=True))
+    """With ``--json``, print *value*, structs included; an object gets ``schema_version`` first."""
+    if is_json():
+        if isinstance(value, msgspec.Struct):
+            value = msgspec.structs.asdict(value)
+        terminal.print_json(msgspec.to_builtins(value, str_keys=True))
+
+
+def echo(text: str = "", *, nl: bool = True) -> None:
+    """Without ``--json``, print *text* to stdout. *nl*: end with a newline."""
+    if not is_json():
+        terminal.echo(text, nl=nl)
+
+
+def say(text: str) -> None:
+    """Without ``--json``, print a remark to stderr."""
+    if not is_json():
+        remark(text)
 
 
 def say_shortfall(memory: Any) -> None:
     """Print why a list is incomplete: the registry cannot be read here."""
     if memory.shortfall and memory.projects is not None:
-        say(f"note: this project only: {safe(memory.shortfall)}")
+        remark(f"note: this project only: {safe(memory.shortfall)}")
 
 
 def confirm(question: str, yes: bool) -> None:
@@ -66,19 +97,25 @@ def confirm(question: str, yes: bool) -> None:
 
 
 class Progress:
-    """A progress line on stderr. It appears only on a terminal, and only after half a second."""
+    """A progress line on stderr within a ``with`` block.
+
+    It appears only on a terminal, and only after half a second.
+    """
 
     def __init__(self) -> None:
-        import time
-
-        self._clock = time.monotonic
-        self._start = self._clock()
+        self._start = time.monotonic()
         self._shown = False
         self._tty = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def __call__(self, state: dict[str, Any]) -> None:
         """Show a progress report of the service."""
-        if not self._tty or self._clock() - self._start < 0.5:
+        if not self._tty or time.monotonic() - self._start < 0.5:
             return
         done, total = state.get("done", 0), state.get("total", 0)
         share = f"{done}/{total}" if total else ""

@@ -48,24 +48,22 @@ def profile(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--model", default="", help="Another model than its own.")
 @profile
 @as_json
-def review(provider: str, model: str, page: Page, json_: bool) -> int:
+def review(provider: str, model: str, page: Page) -> int:
     """Have a model propose the text of PROJECT.md (or USER.md). Nothing is written before you
     accept it.
     """
     pages = memory_at().pages
-    if not json_:
-        output.say(f"asking for {_NAMES[page]} …")
+    output.say(f"asking for {_NAMES[page]} …")
     result = pages.review(page, provider=provider, model=model)
-    if json_:
-        output.emit(
-            {
-                "state": result.state,
-                "reason": result.reason,
-                "tokens": result.tokens,
-                "changes": pages.get(page).waiting,
-            }
-        )
-    elif result.state == "review":
+    output.emit(
+        {
+            "state": result.state,
+            "reason": result.reason,
+            "tokens": result.tokens,
+            "changes": pages.get(page).waiting,
+        }
+    )
+    if result.state == "review":
         _print(pages.get(page).waiting)
         output.say(
             f"{many(result.hunks, 'change')}:"
@@ -106,14 +104,12 @@ def _print(hunks: list[Hunk]) -> None:
 )
 @profile
 @as_json
-def show(page: Page, json_: bool) -> int:
+def show(page: Page) -> int:
     """Show PROJECT.md (or USER.md), what waits for your decision, and which of its lines sessions
     do not get.
     """
     state = memory_at().pages.get(page)
-    if json_:
-        output.emit(state)
-        return 0 if state.text else 1
+    output.emit(state)
     if state.text:
         output.echo(output.safe(state.text.rstrip()))
     if state.strange:
@@ -133,16 +129,10 @@ def show(page: Page, json_: bool) -> int:
 
 
 def _decide(
-    page: Page,
-    verdict: Literal["accepted", "rejected"],
-    numbers: tuple[int, ...],
-    text: str | None,
-    json_: bool,
+    page: Page, verdict: Literal["accepted", "rejected"], numbers: tuple[int, ...], text: str | None
 ) -> None:
     done = memory_at().pages.decide(page, verdict, numbers, text=text)
-    if json_:
-        output.emit({"state": verdict, "changes": done})
-        return
+    output.emit({"state": verdict, "changes": done})
     undone = " - `memsearch pages undo` takes it back" if verdict == "accepted" else ""
     output.say(f"{many(len(done), 'change')} {verdict}{undone}")
 
@@ -160,32 +150,30 @@ def _decide(
 @click.option("--text", help="Accept one change with these words instead.")
 @profile
 @as_json
-def accept(numbers: tuple[int, ...], text: str | None, page: Page, json_: bool) -> None:
+def accept(numbers: tuple[int, ...], text: str | None, page: Page) -> None:
     """Write proposed changes into PROJECT.md (or USER.md): those of these numbers, or all. Sessions
     get it from the next one on.
     """
-    _decide(page, "accepted", numbers, text, json_)
+    _decide(page, "accepted", numbers, text)
 
 
 @click.command(epilog="\b\nExample:\n  memsearch pages reject 1")
 @click.argument("numbers", nargs=-1, type=int)
 @profile
 @as_json
-def reject(numbers: tuple[int, ...], page: Page, json_: bool) -> None:
+def reject(numbers: tuple[int, ...], page: Page) -> None:
     """Leave proposed changes out: those of these numbers, or all."""
-    _decide(page, "rejected", numbers, None, json_)
+    _decide(page, "rejected", numbers, None)
 
 
 @click.command(epilog="\b\nExample:\n  memsearch pages undo")
 @profile
 @as_json
-def undo(page: Page, json_: bool) -> int:
+def undo(page: Page) -> int:
     """Take the last accepted change to PROJECT.md (or USER.md) back."""
     path = memory_at().pages.undo(page)
-    if json_:
-        output.emit({"path": path})
-    else:
-        output.say(f"{output.safe(path)} is as it was before" if path else "nothing to take back")
+    output.emit({"path": path})
+    output.say(f"{output.safe(path)} is as it was before" if path else "nothing to take back")
     return 0 if path else 1
 
 
@@ -196,13 +184,13 @@ def undo(page: Page, json_: bool) -> int:
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @profile
 @as_json
-def trust(yes: bool, page: Page, json_: bool) -> int:
+def trust(yes: bool, page: Page) -> int:
     """Release lines of PROJECT.md (or USER.md) that you have not accepted:
     sessions may get them. They are shown first.
     """
     pages = memory_at().pages
     strange = pages.get(page).strange
-    for _, line in strange if not json_ else ():
+    for _, line in strange:
         output.echo(output.safe(line))
     if strange:
         output.confirm(
@@ -211,14 +199,12 @@ def trust(yes: bool, page: Page, json_: bool) -> int:
             yes,
         )
         pages.release(page, strange)
-    if json_:
-        output.emit({"released": len(strange)})
-    else:
-        output.say(
-            f"{many(len(strange), 'line')} released: sessions may get them"
-            if strange
-            else "there is no line that you have not accepted"
-        )
+    output.emit({"released": len(strange)})
+    output.say(
+        f"{many(len(strange), 'line')} released: sessions may get them"
+        if strange
+        else "there is no line that you have not accepted"
+    )
     return 0 if strange else 1
 
 
@@ -242,40 +228,33 @@ def trust(yes: bool, page: Page, json_: bool) -> int:
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @click.option("--profile", is_flag=True, help="With USER.md, too.")
 @as_json
-def propose(name: str, dry_run: bool, take_out: bool, yes: bool, profile: bool, json_: bool) -> int:
+def propose(name: str, dry_run: bool, take_out: bool, yes: bool, profile: bool) -> int:
     """Give an instruction file of the project (AGENTS.md, CLAUDE.md) what was accepted into
     PROJECT.md, in a marked block of its own.
     """
     pages = memory_at().pages
     if take_out:
         done = pages.withdraw(name)
-        if json_:
-            output.emit({"changed": [patch.path for patch in done]})
-        else:
-            output.say(f"{name} is as it was" if done else f"{name} has no text of ours")
+        output.emit({"changed": [patch.path for patch in done]})
+        output.say(f"{name} is as it was" if done else f"{name} has no text of ours")
         return 0 if done else 1
     patch = pages.proposed(name, ("project", "user") if profile else ("project",))
-    if not json_:
-        for line in _diff(patch):
-            output.echo(output.safe(line))
+    for line in _diff(patch):
+        output.echo(output.safe(line))
     if not patch.changes:
-        output.say(f"{name} has it already")
+        output.remark(f"{name} has it already")
     elif not dry_run:
         output.confirm(f"Write this into {name}?", yes)
         pages.propose(patch)
-        if not json_:
-            output.say(
-                f"written - `memsearch pages propose {name} --undo` puts it back byte for byte"
-            )
-    if json_:
-        output.emit(
-            {
-                "path": patch.path,
-                "changes": patch.changes,
-                "written": patch.changes and not dry_run,
-                "diff": "\n".join(_diff(patch)),
-            }
-        )
+        output.say(f"written - `memsearch pages propose {name} --undo` puts it back byte for byte")
+    output.emit(
+        {
+            "path": patch.path,
+            "changes": patch.changes,
+            "written": patch.changes and not dry_run,
+            "diff": "\n".join(_diff(patch)),
+        }
+    )
     return 0
 
 

@@ -28,7 +28,7 @@ _MAX = 1 << 20
 )
 @click.option("--agent-name", default="", help="What the prompt calls it.")
 @as_json
-def summarize(plugin: str, agent_name: str, json_: bool) -> None:
+def summarize(plugin: str, agent_name: str) -> None:
     """Write notes of the turn on stdin, by the model that is set for an agent, and print them.
 
     memsearch's own plugins call it where `plugins.AGENT.summarize.provider` names a model. Nothing
@@ -38,4 +38,5 @@ def summarize(plugin: str, agent_name: str, json_: bool) -> None:
     if not text.strip():
         return
     notes = Memory().capture.summarised(plugin.replace("_", "-"), text, agent_name)
-    output.emit({"notes": notes}) if json_ else output.echo(output.safe(notes))
+    output.emit({"notes": notes})
+    output.echo(output.safe(notes))

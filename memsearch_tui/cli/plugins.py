@@ -19,7 +19,7 @@ from memsearch_engine import (
     install_command,
 )
 
-from memsearch_tui.cli import output
+from memsearch_tui.cli import output, terminal
 from memsearch_tui.cli.options import as_json
 from memsearch_tui.counted import many
 
@@ -102,7 +102,6 @@ def plugins_install(
     allow: bool | None,
     no_trust: bool,
     yes: bool,
-    json_: bool,
 ) -> None:
     """Add memsearch's hooks and skills to the agents' own configuration. Everything else in it
     stays as it is. On a terminal, it lists the files and asks.
@@ -111,31 +110,29 @@ def plugins_install(
     to.
     """
     if _MCP in names or client or shown:
-        _install_mcp(names, client, shown, dry_run=dry_run, json_=json_)
+        _install_mcp(names, client, shown, dry_run=dry_run)
         return
     memory = Memory()
     plugins = memory.plugins
     done: dict[str, Any] = {}
-    allow = _choose_rules(plugins, names, allow, ask=not (json_ or dry_run))
+    allow = _choose_rules(plugins, names, allow, ask=not (output.is_json() or dry_run))
     install = partial(plugins.install, replace_peer=replace, trust=not no_trust, allow=allow)
-    asks = sys.stdin.isatty() and not (dry_run or yes or json_)
+    asks = sys.stdin.isatty() and not (dry_run or yes or output.is_json())
     if asks and (files := _planned(install, names)):
         output.confirm(f"Write {many(files, 'file')}?", yes)
     for agent in names:
         changes = install(agent, dry_run=dry_run)
         done[agent] = [{"path": patch.path, "what": patch.why} for patch in changes]
-        if not json_:
-            _print_changes(
-                agent, changes, "would change" if dry_run else "installed", "is installed already"
-            )
-            state = plugins.status(agent) if not dry_run else None
-            for line in [f"! {text}" for text in state.problems] if state else []:
-                output.say(f"  {output.safe(line)}")
+        _print_changes(
+            agent, changes, "would change" if dry_run else "installed", "is installed already"
+        )
+        state = plugins.status(agent) if not dry_run else None
+        for line in [f"! {text}" for text in state.problems] if state else []:
+            output.say(f"  {output.safe(line)}")
     if not dry_run:
-        _choose_summaries(memory, names, summaries, ask=not json_)
-    if json_:
-        output.emit({"changed": done, "dry_run": dry_run})
-    elif not dry_run:
+        _choose_summaries(memory, names, summaries, ask=not output.is_json())
+    output.emit({"changed": done, "dry_run": dry_run})
+    if not dry_run:
         _say_what_is_injected(memory)
         output.say("new sessions are captured from now on; `memsearch agents coverage` shows it")
 
@@ -148,25 +145,21 @@ def _planned(install: Callable[..., list[Any]], names: tuple[str, ...]) -> int:
     return sum(map(len, plans.values()))
 
 
-def _install_mcp(
-    names: tuple[str, ...], client: str | None, shown: bool, *, dry_run: bool, json_: bool
-) -> None:
+def _install_mcp(names: tuple[str, ...], client: str | None, shown: bool, *, dry_run: bool) -> None:
     clients = Memory().mcp_clients
     _only_mcp(clients, names, client, shown)
     if shown:
-        output.echo(clients.entry_text(client or ""))
+        terminal.echo(clients.entry_text(client or ""))
         return
     assert client is not None
     title = clients.title(client)
     changes = clients.install(client, dry_run=dry_run)
-    if json_:
-        output.emit(
-            {
-                "changed": {client: [{"path": p.path, "what": p.why} for p in changes]},
-                "dry_run": dry_run,
-            }
-        )
-        return
+    output.emit(
+        {
+            "changed": {client: [{"path": p.path, "what": p.why} for p in changes]},
+            "dry_run": dry_run,
+        }
+    )
     _print_changes(
         title, changes, "would change" if dry_run else "installed", "is installed already"
     )
@@ -201,20 +194,20 @@ def _choose_rules(
     asking = [(name, found) for name in names if (found := plugins.installer(name)).rules()]
     if wanted and not asking:
         having = ", ".join(agent_named(name).title for name in plugins.rules())
-        output.say(f"note: --allow: only {having} has such rules")
+        output.remark(f"note: --allow: only {having} has such rules")
     if wanted is not None or not ask or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return bool(wanted)
     lacking = [(name, found) for name, found in asking if found.lacks_rules()]
     if not lacking:
         return False
     for name, found in lacking:
-        output.say(
+        output.remark(
             f"{agent_named(name).title} asks before it looks a memory up, and can't where it runs"
             " without a terminal."
         )
-        output.say("These rules let it read memories, of all your projects, and no more:")
+        output.remark("These rules let it read memories, of all your projects, and no more:")
         for rule in found.rules():
-            output.say(f"  {output.safe(rule)}")
+            output.remark(f"  {output.safe(rule)}")
     return click.confirm("Add them to its settings?", default=False, err=True)
 
 
@@ -287,12 +280,8 @@ def _a_day(memory: Memory, names: tuple[str, ...]) -> tuple[float, int]:
     from datetime import date, timedelta
 
     since = (date.today() - timedelta(days=14)).isoformat()
-    progress = output.Progress()
-    try:
-        with memory.import_sessions(*names, since=since) as old:
-            counts = old.plan(progress.show).counts.values()
-    finally:
-        progress.close()
+    with output.Progress() as progress, memory.import_sessions(*names, since=since) as old:
+        counts = old.plan(progress.show).counts.values()
     return sum(count.turns for count in counts) / 14, sum(count.tokens for count in counts) // 14
 
 
@@ -313,11 +302,7 @@ def _a_day(memory: Memory, names: tuple[str, ...]) -> tuple[float, int]:
 )
 @as_json
 def plugins_uninstall(
-    names: tuple[str, ...],
-    everything: bool,
-    client: str | None,
-    dry_run: bool,
-    json_: bool,
+    names: tuple[str, ...], everything: bool, client: str | None, dry_run: bool
 ) -> None:
     """Put the agents' configuration back as it was. Notes stay.
 
@@ -347,14 +332,11 @@ def plugins_uninstall(
             continue
         rows = [{"path": patch.path, "what": patch.why} for patch in changes]
         done[name] = [*done.get(name, []), *rows]
-        if json_:
-            continue
         _print_changes(title, changes, "would change" if dry_run else "removed", "is not installed")
         if changes and remark and not dry_run:
             output.say(remark.format(name))
-    if json_:
-        output.emit({"changed": done, "dry_run": dry_run})
-    elif not done:
+    output.emit({"changed": done, "dry_run": dry_run})
+    if not done:
         output.say("memsearch is installed in no agent")
 
 
@@ -363,26 +345,22 @@ def plugins_uninstall(
 )
 @click.argument("names", nargs=-1, type=AGENTS, metavar="[AGENT]...")
 @as_json
-def plugins_status(names: tuple[str, ...], json_: bool) -> int:
+def plugins_status(names: tuple[str, ...]) -> int:
     """Show which agents memsearch is installed in, and what is wrong there."""
-    import msgspec
-
     plugins = Memory().plugins
     rows = [plugins.status(agent) for agent in names or agents_live()]
-    if json_:
-        output.emit({"plugins": msgspec.to_builtins(rows)})
-    else:
-        for row in rows:
-            state = f"installed ({row.version})" if row.installed else "not installed"
-            state += ", as a plugin of its marketplace" if row.plugin else ""
-            state += "" if row.program else ", program not on PATH"
-            output.echo(f"{output.style(f'{row.agent:12s}', 'agent')} {state}")
-            for problem in row.problems:
-                output.echo(f"  ! {output.safe(problem)}")
-            for note in row.notes:
-                output.echo(output.style(f"  {output.safe(note)}", "dim"))
-            for peer in row.peer:
-                output.echo(f"  ! memsearch's own plugin is active: {output.safe(peer)}")
+    output.emit({"plugins": rows})
+    for row in rows:
+        state = f"installed ({row.version})" if row.installed else "not installed"
+        state += ", as a plugin of its marketplace" if row.plugin else ""
+        state += "" if row.program else ", program not on PATH"
+        output.echo(f"{output.style(f'{row.agent:12s}', 'agent')} {state}")
+        for problem in row.problems:
+            output.echo(f"  ! {output.safe(problem)}")
+        for note in row.notes:
+            output.echo(output.style(f"  {output.safe(note)}", "dim"))
+        for peer in row.peer:
+            output.echo(f"  ! memsearch's own plugin is active: {output.safe(peer)}")
     return 5 if any(row.problems for row in rows) else 0
 
 

@@ -40,27 +40,20 @@ _NAMES = click.argument("names", nargs=-1, required=True, metavar="NUMBER|ID|ENT
 @click.option("--secrets", is_flag=True, help="Look for secrets too, which takes seconds.")
 @click.option("--group", help="Only this group (quarantine, longterm, repairs, …).")
 @as_json
-@click.pass_context
-def review(
-    ctx: click.Context, everything: bool, secrets: bool, group: str | None, json_: bool
-) -> int:
+def review(everything: bool, secrets: bool, group: str | None) -> int:
     """List what waits for your decision, and decide it.
 
     Quarantined notes, proposals for the long-term memory and for pages, skills, conflicts of sync,
     probably superseded notes, stale references, junk and repetitions, secrets.
     """
-    if ctx.invoked_subcommand is not None:
-        return 0
     memory = Memory(everything=everything)
     cases = memory.review.numbered(secrets=secrets)
     numbers = {case.key: number for number, case in enumerate(cases, 1)}
     if group:
         _check(group)
         cases = [case for case in cases if REVIEW_GROUPS[case.kind][0] == group]
-    if json_:
-        waiting = [{"number": numbers[case.key], **case_json(case)} for case in cases]
-        output.emit({"waiting": waiting})
-        return 0 if cases else 1
+    waiting = [{"number": numbers[case.key], **case_json(case)} for case in cases]
+    output.emit({"waiting": waiting})
     groups: dict[str, list[ReviewItem]] = {}
     for case in cases:
         groups.setdefault(case.kind, []).append(case)
@@ -134,13 +127,11 @@ def _found(memory: Memory, names: tuple[str, ...]) -> list[ReviewItem]:
 @_NAMES
 @_ALL
 @as_json
-def review_open(names: tuple[str, ...], everything: bool, json_: bool) -> None:
+def review_open(names: tuple[str, ...], everything: bool) -> None:
     """Show the evidence of a case, and what the answers do."""
     memory = Memory(everything=everything)
     cases = _found(memory, names)
-    if json_:
-        output.emit({"cases": [case_json(case) for case in cases]})
-        return
+    output.emit({"cases": [case_json(case) for case in cases]})
     print_cases(cases)
     for name in cases[0].notes[:3] if len(cases) == 1 else ():
         output.say(f"`memsearch expand {name}` shows the note")
@@ -192,11 +183,9 @@ def print_cases(cases: list[ReviewItem], *, room: int = 0) -> None:
 @_ALL
 @_YES
 @as_json
-def review_accept(
-    names: tuple[str, ...], text: str | None, everything: bool, yes: bool, json_: bool
-) -> int:
+def review_accept(names: tuple[str, ...], text: str | None, everything: bool, yes: bool) -> int:
     """Accept what waits: numbers of the last list, ids, notes, or a whole group."""
-    return _decide(Memory(everything=everything), names, True, text, yes=yes, json_=json_)
+    return _decide(Memory(everything=everything), names, True, text, yes=yes)
 
 
 @review.command(
@@ -208,9 +197,9 @@ def review_accept(
 @_ALL
 @_YES
 @as_json
-def review_reject(names: tuple[str, ...], everything: bool, yes: bool, json_: bool) -> int:
+def review_reject(names: tuple[str, ...], everything: bool, yes: bool) -> int:
     """Reject what waits: numbers of the last list, ids, notes, or a whole group."""
-    return _decide(Memory(everything=everything), names, False, None, yes=yes, json_=json_)
+    return _decide(Memory(everything=everything), names, False, None, yes=yes)
 
 
 def _left_out(memory: Memory, names: tuple[str, ...], cases: list[ReviewItem]) -> list[ReviewItem]:
@@ -221,13 +210,7 @@ def _left_out(memory: Memory, names: tuple[str, ...], cases: list[ReviewItem]) -
 
 
 def _decide(
-    memory: Memory,
-    names: tuple[str, ...],
-    accept: bool,
-    text: str | None,
-    *,
-    yes: bool,
-    json_: bool,
+    memory: Memory, names: tuple[str, ...], accept: bool, text: str | None, *, yes: bool
 ) -> int:
     """Carry out one answer for each case. A failure is reported, and the other cases are still
     decided.
@@ -257,33 +240,27 @@ def _decide(
         else:
             done.append({"id": case.id, "title": case.title, "said": decision.said})
             back = back or decision.back is not None
-    if json_:
-        output.emit({"decided": done, "failed": failed, "left": [case.id for case in left]})
-    else:
-        room = output.width() - 30
-        for row in done:
-            output.echo(
-                f"{output.style('✓', 'good')} {output.clip(row['title'], room)}: {row['said']}"
-            )
-        for row in failed:
-            output.say(f"failed: {output.clip(row['title'], room)}: {output.safe(row['error'])}")
-        if left:
-            output.say(
-                f"left out {many(len(left), 'note')} that may hold orders or outside content; after"
-                f" a look: {alone}"
-            )
-        if back:
-            output.say("`memsearch review undo` undoes the last answer")
+    output.emit({"decided": done, "failed": failed, "left": [case.id for case in left]})
+    room = output.width() - 30
+    for row in done:
+        output.echo(f"{output.style('✓', 'good')} {output.clip(row['title'], room)}: {row['said']}")
+    for row in failed:
+        output.say(f"failed: {output.clip(row['title'], room)}: {output.safe(row['error'])}")
+    if left:
+        output.say(
+            f"left out {many(len(left), 'note')} that may hold orders or outside content; after"
+            f" a look: {alone}"
+        )
+    if back:
+        output.say("`memsearch review undo` undoes the last answer")
     return 5 if failed else 0
 
 
 @review.command("undo", epilog="\b\nExample:\n  memsearch review undo")
 @_ALL
 @as_json
-def review_undo(everything: bool, json_: bool) -> None:
+def review_undo(everything: bool) -> None:
     """Undo the last answer, also one that the app gave."""
     done, message = Memory(everything=everything).review.undo()
-    if json_:
-        output.emit({"undone": {"title": done.title, "said": done.said}, "said": message})
-    else:
-        output.say(f"{output.clip(done.title, 60)}: {message}")
+    output.emit({"undone": {"title": done.title, "said": done.said}, "said": message})
+    output.say(f"{output.clip(done.title, 60)}: {message}")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 import memsearch_engine as engine
 from memsearch_engine import (
@@ -16,9 +14,6 @@ from memsearch_engine import (
 from memsearch_tui.cli import output, pages
 from memsearch_tui.cli.options import as_json
 from memsearch_tui.cli.terminal import is_interactive
-
-if TYPE_CHECKING:
-    pass
 
 
 @click.command(
@@ -66,35 +61,32 @@ def service() -> None:
 
 @service.command("start", epilog="\b\nExample:\n  memsearch service start")
 @as_json
-def service_start(json_: bool) -> None:
+def service_start() -> None:
     """Start it now."""
     state = Memory().service.status()
-    output.emit(state) if json_ else output.say(f"running, pid {state.pid}")
+    output.emit(state)
+    output.say(f"running, pid {state.pid}")
 
 
 @service.command("stop", epilog="\b\nExample:\n  memsearch service stop")
 @as_json
-def service_stop(json_: bool) -> None:
+def service_stop() -> None:
     """Stop it; nothing is lost, the next command starts it again."""
     stopped = Memory().service.stop()
-    (
-        output.emit({"stopped": stopped})
-        if json_
-        else output.say("stopped" if stopped else "it was not running")
-    )
+    output.emit({"stopped": stopped})
+    output.say("stopped" if stopped else "it was not running")
 
 
 @service.command("status", epilog="\b\nExample:\n  memsearch service status --json")
 @as_json
-def service_status(json_: bool) -> int:
+def service_status() -> int:
     """Whether it runs, for how long and with how much memory."""
     try:
         state = Memory().service.status(start=False)
     except MemsearchError:
         state = engine.ServiceStatus(running=False)
-    if json_:
-        output.emit(state)
-    elif state.running:
+    output.emit(state)
+    if state.running:
         output.echo(
             f"running, pid {state.pid}, up {state.uptime_s:.0f} s, {state.rss_mb:.0f} MB, index"
             f" {state.index}"
@@ -119,20 +111,18 @@ def service_status(json_: bool) -> int:
 @service.command("logs", epilog="\b\nExample:\n  memsearch service logs")
 @click.option("--lines", "-n", default=40, type=click.IntRange(1), show_default=True)
 @as_json
-def service_logs(lines: int, json_: bool) -> int:
+def service_logs(lines: int) -> int:
     """The end of its log."""
     service = Memory().service
     try:
         tail = service.tail(lines)
     except FileNotFoundError:
-        output.say(f"no log yet ({service.log})")
+        output.remark(f"no log yet ({service.log})")
         return 1
-    if json_:
-        output.emit(
-            {"file": str(service.log), "lines": [output.safe(line.rstrip("\n")) for line in tail]}
-        )
-    else:
-        output.echo(output.safe("".join(tail)), nl=False)
+    output.emit(
+        {"file": str(service.log), "lines": [output.safe(line.rstrip("\n")) for line in tail]}
+    )
+    output.echo(output.safe("".join(tail)), nl=False)
     return 0
 
 
@@ -155,11 +145,8 @@ class _WithPages(click.Group):
 )
 @click.option("--all", "-a", "everything", is_flag=True, help="All known projects.")
 @as_json
-@click.pass_context
-def project(ctx: click.Context, everything: bool, json_: bool) -> None:
+def project(everything: bool) -> None:
     """Show which project this folder belongs to, its memory folder and its collection."""
-    if ctx.invoked_subcommand is not None:
-        return
     memory = Memory(everything=everything)
     rows = [
         {
@@ -172,9 +159,7 @@ def project(ctx: click.Context, everything: bool, json_: bool) -> None:
         }
         for p in (memory.known() if everything else [memory.project])
     ]
-    if json_:
-        output.emit({"projects": rows} if everything else rows[0])
-        return
+    output.emit({"projects": rows} if everything else rows[0])
     for row in rows:
         output.echo(
             f"{output.safe(row['name'])}  {row['collection']}\n  {output.safe(row['root'])}\n "
@@ -193,25 +178,23 @@ def project(ctx: click.Context, everything: bool, json_: bool) -> None:
 @click.argument("name")
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
-def project_forget(name: str, yes: bool, json_: bool) -> None:
+def project_forget(name: str, yes: bool) -> None:
     """Forget a project (its name, or the path of its folder). Its notes stay where they are."""
     import os
 
     name = os.path.expanduser(name)
     output.confirm(f"Search and watch {name} no more? Its notes and their history stay.", yes)
     gone = Memory().forget_project(name)
-    if json_:
-        output.emit(
-            {
-                "forgotten": {
-                    "id": gone.id,
-                    "name": gone.name,
-                    "root": gone.root,
-                    "memory": gone.memory,
-                }
+    output.emit(
+        {
+            "forgotten": {
+                "id": gone.id,
+                "name": gone.name,
+                "root": gone.root,
+                "memory": gone.memory,
             }
-        )
-        return
+        }
+    )
     output.say(f"{output.safe(gone.root)} is forgotten; working in it makes it known again")
 
 
@@ -225,13 +208,13 @@ def project_forget(name: str, yes: bool, json_: bool) -> None:
 @click.option("--no-open", is_flag=True, help="Don't open the app.")
 @click.option("--fresh", is_flag=True, help="Write it anew, even if it is there.")
 @as_json
-def demo(no_open: bool, fresh: bool, json_: bool) -> int:
+def demo(no_open: bool, fresh: bool) -> int:
     """Try it on a sample year: three projects, four agents, in a temporary home. Your own notes are
     not touched.
     """
     from memsearch_tui.demo.command import run
 
-    return run(open_app=not no_open and not json_, fresh=fresh, json_=json_)
+    return run(open_app=not no_open and not output.is_json(), fresh=fresh, json_=output.is_json())
 
 
 @click.command(
@@ -255,6 +238,7 @@ def completion(shell: str) -> None:
 
 @click.command(epilog="\b\nExample:\n  memsearch version")
 @as_json
-def version(json_: bool) -> None:
+def version() -> None:
     """Print the version."""
-    output.emit({"version": __version__}) if json_ else output.echo(__version__)
+    output.emit({"version": __version__})
+    output.echo(__version__)

@@ -82,7 +82,6 @@ def share(
     withdraw: bool,
     dry_run: bool,
     yes: bool,
-    json_: bool,
 ) -> int:
     """Notes for the project's team, in `.memsearch/shared/`: copies without secrets and without
     paths of this machine.
@@ -100,9 +99,9 @@ def share(
                 "--withdraw takes back the notes that are named",
                 "`memsearch share` lists what is shared",
             )
-        return _withdraw(sharing, names, dry_run, yes, json_)
+        return _withdraw(sharing, names, dry_run, yes)
     if not wanted and not pack:
-        return _list(sharing, json_)
+        return _list(sharing)
     planned = None
     if wanted:
         planned = sharing.plan(
@@ -111,9 +110,9 @@ def share(
         if not planned:
             raise UsageError(f"no note is admitted by {query}", "`memsearch entries` lists them")
     if pack:
-        return _pack(memory, sharing, pack, planned, dry_run, json_)
+        return _pack(memory, sharing, pack, planned, dry_run)
     assert planned is not None
-    return _share(memory, sharing, planned, dry_run, yes, json_)
+    return _share(memory, sharing, planned, dry_run, yes)
 
 
 def _share(
@@ -122,12 +121,10 @@ def _share(
     planned: list[engine.PlannedShare],
     dry_run: bool,
     yes: bool,
-    json_: bool,
 ) -> int:
     new = [one for one in planned if one.change in (ShareChange.NEW, ShareChange.CHANGED)]
     refused = [one for one in planned if one.change is ShareChange.REFUSED]
-    if not json_:
-        _show(memory, planned)
+    _show(memory, planned)
     ignored = bool(new) and sharing.is_ignored(new[0].path)
     files: list[str] = []
     if new and not dry_run:
@@ -137,16 +134,15 @@ def _share(
             yes,
         )
         files = sharing.share(new)
-    if json_:
-        output.emit(
-            {
-                "notes": [_planned_json(one) for one in planned],
-                "files": files,
-                "ignored_by_git": ignored,
-                "dry_run": dry_run,
-            }
-        )
-    elif files:
+    output.emit(
+        {
+            "notes": [_planned_json(one) for one in planned],
+            "files": files,
+            "ignored_by_git": ignored,
+            "dry_run": dry_run,
+        }
+    )
+    if files:
         there = (
             ""
             if os.path.abspath(os.getcwd()).startswith(memory.place.root)
@@ -158,7 +154,7 @@ def _share(
         )
     elif not new:
         output.say("nothing to share")
-    if ignored and not json_:
+    if ignored:
         output.say(
             "git ignores .memsearch/shared: in .gitignore, write `.memsearch/*` and"
             " `!.memsearch/shared/` in place of `.memsearch/`"
@@ -172,34 +168,28 @@ def _pack(
     path: str,
     planned: list[engine.PlannedShare] | None,
     dry_run: bool,
-    json_: bool,
 ) -> int:
     refused = [one for one in planned or () if one.change is ShareChange.REFUSED]
-    if planned is not None and not json_:
+    if planned is not None:
         _show(memory, planned)
     if dry_run:
-        if json_:
-            output.emit({"notes": [_planned_json(one) for one in planned or ()], "dry_run": True})
+        output.emit({"notes": [_planned_json(one) for one in planned or ()], "dry_run": True})
         return _SOME_REFUSED if refused else 0
     made = sharing.pack(path, planned)
-    if json_:
-        output.emit({"path": made.path, "notes": made.notes, "hash": made.hash, "dry_run": False})
-    else:
-        output.echo(f"{output.safe(made.path)}: {many(made.notes, 'note')}, hash {made.hash}")
-        output.say(
-            f"whoever gets it: `memsearch agents import {output.safe(made.path)}`, and compares the"
-            " hash with you"
-        )
+    output.emit({"path": made.path, "notes": made.notes, "hash": made.hash, "dry_run": False})
+    output.echo(f"{output.safe(made.path)}: {many(made.notes, 'note')}, hash {made.hash}")
+    output.say(
+        f"whoever gets it: `memsearch agents import {output.safe(made.path)}`, and compares the"
+        " hash with you"
+    )
     return _SOME_REFUSED if refused else 0
 
 
-def _withdraw(
-    sharing: engine.Sharing, names: tuple[str, ...], dry_run: bool, yes: bool, json_: bool
-) -> int:
+def _withdraw(sharing: engine.Sharing, names: tuple[str, ...], dry_run: bool, yes: bool) -> int:
     if not names:
         raise UsageError("name the notes to take back", "`memsearch share` lists what is shared")
     gone = sharing.named(names)
-    for one in () if json_ else gone:
+    for one in gone:
         output.echo(
             f"- {output.safe(one.author)}  {one.day} {one.time}  {one.id[:8]} "
             f" {output.safe(one.title)[:80]}"
@@ -207,28 +197,24 @@ def _withdraw(
     if not dry_run:
         output.confirm(f"Take {many(len(gone), 'shared note')} out of the work tree?", yes)
         sharing.withdraw([one.id for one in gone])
-    if json_:
-        output.emit(
-            {
-                "withdrawn": [{"entry_id": one.id, "path": one.path} for one in gone],
-                "dry_run": dry_run,
-            }
-        )
-    elif not dry_run:
+    output.emit(
+        {
+            "withdrawn": [{"entry_id": one.id, "path": one.path} for one in gone],
+            "dry_run": dry_run,
+        }
+    )
+    if not dry_run:
         output.say(
             f"{many(len(gone), 'note')} withdrawn: commit that · `memsearch undo` brings them back"
         )
     return 0
 
 
-def _list(sharing: engine.Sharing, json_: bool) -> int:
-    import msgspec
+def _list(sharing: engine.Sharing) -> int:
 
     found = sharing.listed()
-    if json_:
-        output.emit(
-            {"author": sharing.author(), "notes": [msgspec.to_builtins(one) for one in found]}
-        )
+    if output.is_json():
+        output.emit({"author": sharing.author(), "notes": found})
         return 0
     if not found:
         output.echo(
@@ -291,40 +277,38 @@ def _show(memory: Memory, planned: list[engine.PlannedShare]) -> None:
                 )
 
 
-def take(path: str, expected: str | None, dry_run: bool, yes: bool, json_: bool) -> int:
+def take(path: str, expected: str | None, dry_run: bool, yes: bool) -> int:
     """Import a pack: ``memsearch agents import FILE``."""
     memory = Memory()
     sharing = memory.sharing
     received = sharing.open(path, expected)
     new = [one for one in received.notes if one.change in (ShareChange.NEW, ShareChange.CHANGED)]
-    if not json_:
-        output.echo(
-            f"{output.safe(path)}: of {output.safe(received.project)}, made"
-            f" {output.safe(received.made)}, hash {received.hash}"
-        )
-        _show(memory, received.notes)
+    output.echo(
+        f"{output.safe(path)}: of {output.safe(received.project)}, made"
+        f" {output.safe(received.made)}, hash {received.hash}"
+    )
+    _show(memory, received.notes)
     files: list[str] = []
     conflicts: list[str] = []
     if new and not dry_run:
-        if not expected and not json_:
+        if not expected:
             output.say(
                 "compare the hash with whoever made it: your agents get the notes under their"
                 " authors' names"
             )
         output.confirm(f"Put {many(len(new), 'note')} into .memsearch/shared?", yes)
         files, conflicts = sharing.take(received)
-    if json_:
-        output.emit(
-            {
-                "hash": received.hash,
-                "project": received.project,
-                "notes": [_planned_json(one) for one in received.notes],
-                "files": files,
-                "conflicts": conflicts,
-                "dry_run": dry_run,
-            }
-        )
-    elif files:
+    output.emit(
+        {
+            "hash": received.hash,
+            "project": received.project,
+            "notes": [_planned_json(one) for one in received.notes],
+            "files": files,
+            "conflicts": conflicts,
+            "dry_run": dry_run,
+        }
+    )
+    if files:
         output.say(f"{many(len(new), 'note')} taken in · `memsearch undo` takes it back")
         if conflicts:
             output.say(

@@ -13,7 +13,7 @@ from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json, memory_at
 from memsearch_tui.counted import many
 
-_BARE = click.option("--json-output", "-j", "bare", is_flag=True, help="As --json.")
+_BARE = click.option("--json-output", "-j", "also_json", is_flag=True, help="As --json.")
 
 
 @click.group()
@@ -46,36 +46,33 @@ def skills() -> None:
     help="Though no note has come since the last time, or the pause is not over.",
 )
 @as_json
-def distill(plugin: str, provider: str, model: str, force: bool, json_: bool) -> int:
+def distill(plugin: str, provider: str, model: str, force: bool) -> int:
     """Have a model draft skills from what recurred: each rests on notes of several sessions, and
     its commands were run here.
     """
-    if not json_:
-        output.say("asking for what recurs …")
+    output.say("asking for what recurs …")
     result = memory_at().skills.distill(
         agent=plugin.replace("_", "-"),
         provider=provider,
         model=model,
         force=force or bool(provider),
     )
-    if json_:
-        output.emit(result)
-    else:
-        for name in result.names:
-            output.echo(f"+ {name}")
-        for name, why in result.refused.items():
-            output.say(f"! {output.safe(name)}: {output.safe(why)}")
-        if result.names:
-            output.say(
-                f"{many(len(result.names), 'skill')} drafted ({result.tokens:,} tokens) -"
-                f" `memsearch skills show {result.names[0]}`, then `install`"
-            )
-        elif not result.refused:
-            output.say(
-                f"{result.state}: {output.safe(result.reason)}"
-                if result.state in ("failed", "skipped")
-                else "No new candidate skills."
-            )
+    output.emit(result)
+    for name in result.names:
+        output.echo(f"+ {name}")
+    for name, why in result.refused.items():
+        output.say(f"! {output.safe(name)}: {output.safe(why)}")
+    if result.names:
+        output.say(
+            f"{many(len(result.names), 'skill')} drafted ({result.tokens:,} tokens) -"
+            f" `memsearch skills show {result.names[0]}`, then `install`"
+        )
+    elif not result.refused:
+        output.say(
+            f"{result.state}: {output.safe(result.reason)}"
+            if result.state in ("failed", "skipped")
+            else "No new candidate skills."
+        )
     return {"drafted": 0, "unchanged": 0, "skipped": 1}.get(result.state, 3)
 
 
@@ -97,40 +94,36 @@ def distill(plugin: str, provider: str, model: str, force: bool, json_: bool) ->
     help="The skill as markdown without front matter; - is stdin.",
 )
 @as_json
-def add(name: str, description: str, body_file: TextIO, json_: bool) -> None:
+def add(name: str, description: str, body_file: TextIO) -> None:
     """Write a draft by hand."""
     candidate = memory_at().skills.add(name, description, body_file.read())
-    if json_:
-        output.emit(_json(candidate))
-    else:
-        output.say(
-            f"{candidate.name} is drafted in {output.safe(candidate.path)} - `memsearch skills"
-            f" install {candidate.name}`"
-        )
+    output.emit(_json(candidate))
+    output.say(
+        f"{candidate.name} is drafted in {output.safe(candidate.path)} - `memsearch skills"
+        f" install {candidate.name}`"
+    )
 
 
 @skills.command("status", epilog="\b\nExample:\n  memsearch skills status")
 @click.option("--hint", is_flag=True, help="One line for a session's start, or nothing.")
 @_BARE
 @as_json
-def status(hint: bool, bare: bool, json_: bool) -> None:
+def status(hint: bool) -> None:
     """List the drafts that wait to be installed."""
     memory = memory_at()
     found = memory.skills.all()
     new = [item.name for item in found if item.state == "new"]
     updated = [item.name for item in found if item.state == "update ready"]
-    if bare or json_:
-        output.emit(
-            {
-                "root": os.path.join(os.path.dirname(memory.place.memory), "skill-candidates"),
-                "candidate_count": len(found),
-                "pending_count": len(new) + len(updated),
-                "new_count": len(new),
-                "updated_count": len(updated),
-                "pending_names": sorted(new + updated),
-            }
-        )
-        return
+    output.emit(
+        {
+            "root": os.path.join(os.path.dirname(memory.place.memory), "skill-candidates"),
+            "candidate_count": len(found),
+            "pending_count": len(new) + len(updated),
+            "new_count": len(new),
+            "updated_count": len(updated),
+            "pending_names": sorted(new + updated),
+        }
+    )
     if not new and not updated:
         if not hint:
             output.echo("No candidate skill versions pending install.")
@@ -155,12 +148,10 @@ def status(hint: bool, bare: bool, json_: bool) -> None:
 )
 @_BARE
 @as_json
-def list_(bare: bool, json_: bool) -> None:
+def list_() -> None:
     """List the drafts, the state of each, and what has become of the notes that it rests on."""
     found = memory_at().skills.all()
-    if bare or json_:
-        output.emit({"skills": [_json(item) for item in found]})
-        return
+    output.emit({"skills": [_json(item) for item in found]})
     for item in found:
         state = {"new": "install ready", "edited": "installed, and edited there"}.get(
             item.state, item.state
@@ -200,13 +191,11 @@ def _evidence(item: SkillCandidate) -> list[str]:
 )
 @click.argument("name")
 @as_json
-def show(name: str, json_: bool) -> None:
+def show(name: str) -> None:
     """Show a draft, the notes that it rests on, and where it is installed."""
     found = memory_at().skills
     item = found.get(name)
-    if json_:
-        output.emit({**_json(item), "text": item.text})
-        return
+    output.emit({**_json(item), "text": item.text})
     output.echo(output.safe(item.text.rstrip()))
     output.say(
         f"{item.state}; {output.safe(item.path)}"
@@ -237,32 +226,30 @@ def show(name: str, json_: bool) -> None:
 @click.option("--dry-run", "-n", is_flag=True, help="Show the files; write nothing.")
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
-def install(name: str, paths: tuple[str, ...], dry_run: bool, yes: bool, json_: bool) -> int:
+def install(name: str, paths: tuple[str, ...], dry_run: bool, yes: bool) -> int:
     """Copy a draft into folders where agents look for skills. The files are shown first; `memsearch
     skills uninstall` takes them out again.
     """
     found = memory_at().skills
     planned = found.planned(name, paths)
     changes = [patch for patch in planned if patch.changes]
-    if not json_:
-        for patch in changes:
-            output.echo(output.style(output.safe(patch.path), "strong"))
-            for line in _shown(patch):
-                output.echo(f"    {output.safe(line)}")
-    if not changes and not json_:
+    for patch in changes:
+        output.echo(output.style(output.safe(patch.path), "strong"))
+        for line in _shown(patch):
+            output.echo(f"    {output.safe(line)}")
+    if not changes:
         output.say(f"{name} is already installed")
     if changes and not dry_run:
         output.confirm(f"Write {many(len(changes), 'file')}?", yes)
     installed = found.install(name, planned) if not dry_run else []
-    if json_:
-        output.emit(
-            {
-                "name": name,
-                "installed": installed,
-                "would_write": [patch.path for patch in changes] if dry_run else [],
-            }
-        )
-    elif installed and changes:
+    output.emit(
+        {
+            "name": name,
+            "installed": installed,
+            "would_write": [patch.path for patch in changes] if dry_run else [],
+        }
+    )
+    if installed and changes:
         output.say(f"{name} is installed - `memsearch skills uninstall {name}` takes it out")
     return 0
 
@@ -285,17 +272,13 @@ def _shown(patch: Patch) -> list[str]:
 @skills.command(epilog="\b\nExample:\n  memsearch skills uninstall release-notes")
 @click.argument("name")
 @as_json
-def uninstall(name: str, json_: bool) -> int:
+def uninstall(name: str) -> int:
     """Take the installed copies of a draft out, as it was before. One that was edited since stays
     where it is.
     """
     done = memory_at().skills.uninstall(name)
-    if json_:
-        output.emit({"changed": done})
-    else:
-        output.say(
-            "\n".join(f"removed: {output.safe(path)}" for path in done) or "nothing to remove"
-        )
+    output.emit({"changed": done})
+    output.say("\n".join(f"removed: {output.safe(path)}" for path in done) or "nothing to remove")
     return 0 if done else 1
 
 
@@ -303,7 +286,7 @@ def uninstall(name: str, json_: bool) -> int:
 @click.argument("name")
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
-def remove(name: str, yes: bool, json_: bool) -> None:
+def remove(name: str, yes: bool) -> None:
     """Take a draft away, and its installed copies out. `memsearch skills restore` brings the draft
     back.
     """
@@ -316,20 +299,18 @@ def remove(name: str, yes: bool, json_: bool) -> None:
         yes,
     )
     found.remove(name)
-    (
-        output.emit({"removed": name})
-        if json_
-        else output.say(f"{name} is gone - `memsearch skills restore {name}` brings it back")
-    )
+    output.emit({"removed": name})
+    output.say(f"{name} is gone - `memsearch skills restore {name}` brings it back")
 
 
 @skills.command(epilog="\b\nExample:\n  memsearch skills restore release-notes")
 @click.argument("name")
 @as_json
-def restore(name: str, json_: bool) -> None:
+def restore(name: str) -> None:
     """Bring a draft back that was removed."""
     item = memory_at().skills.restore(name)
-    output.emit(_json(item)) if json_ else output.say(f"{name} is back: {output.safe(item.path)}")
+    output.emit(_json(item))
+    output.say(f"{name} is back: {output.safe(item.path)}")
 
 
 def _json(item: SkillCandidate) -> dict[str, object]:

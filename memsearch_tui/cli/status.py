@@ -32,23 +32,19 @@ _MAX_DAYS = 400
 @click.option("--cost", "of_cost", is_flag=True, help="What models have cost in 30 days.")
 @as_json
 @click.pass_context
-def status(
-    ctx: click.Context, of_index: bool = False, of_cost: bool = False, json_: bool = False
-) -> Any:
+def status(ctx: click.Context, of_index: bool = False, of_cost: bool = False) -> Any:
     """Show the state of everything on one screen, each line with the command for details."""
     if of_index:
         from memsearch_tui.cli.index import health
 
-        return ctx.invoke(health, project=None, everything=False, json_=json_)
+        return ctx.invoke(health, project=None, everything=False)
     if of_cost:
         from memsearch_tui.cli.capture import spend
 
-        return ctx.invoke(spend, since="30d", json_=json_)
+        return ctx.invoke(spend, since="30d")
     memory = Memory()
     state = gathered(memory)
-    if json_:
-        output.emit(state)
-        return 0
+    output.emit(state)
     for label, text, hint in _lines(state):
         head = output.style(f"{label:{_LABEL}s}", "strong")
         output.echo(f"{head} {text}" + (output.style(f"  {hint}", "dim") if hint else ""))

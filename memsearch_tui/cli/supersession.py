@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import memsearch_engine as engine
 from memsearch_engine import Memory, UsageError
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.find import supersessions
 from memsearch_tui.cli.options import as_json
 from memsearch_tui.cli.review import print_cases
-
-if TYPE_CHECKING:
-    from memsearch_engine import ReviewItem, Row, Supersession
 
 
 @click.command(
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
 )
 @click.argument("query", nargs=-1, required=True)
 @as_json
-def trace(query: tuple[str, ...], json_: bool) -> int:
+def trace(query: tuple[str, ...]) -> int:
     """Show the notes on a topic, oldest first: each newer version with what it supersedes. The last
     one is current.
 
@@ -36,17 +34,15 @@ def trace(query: tuple[str, ...], json_: bool) -> int:
     words = memory.supersession.trace(" ".join(query))
     days = {word.row.entry_id: word.row.day for word in words}
     endings = _endings(memory, [word.row for word in words], " ".join(query))
-    if json_:
-        notes = [
-            {
-                **_entry_json(word.row),
-                "replaces": word.replaces,
-                "ending": endings.get(word.row.entry_id, ""),
-            }
-            for word in words
-        ]
-        output.emit({"words": notes, "now": words[-1].row.entry_id if words else ""})
-        return 0 if words else 1
+    notes = [
+        {
+            **_entry_json(word.row),
+            "replaces": word.replaces,
+            "ending": endings.get(word.row.entry_id, ""),
+        }
+        for word in words
+    ]
+    output.emit({"words": notes, "now": words[-1].row.entry_id if words else ""})
     for word in words:
         row = word.row
         output.echo(
@@ -84,7 +80,7 @@ def trace(query: tuple[str, ...], json_: bool) -> int:
     return 0 if words else 1
 
 
-def _endings(memory: Memory, rows: list[Row], query: str) -> dict[str, str]:
+def _endings(memory: Memory, rows: list[engine.Row], query: str) -> dict[str, str]:
     """Return how conversations ended on the topic of their notes: what the notes do not say."""
     texts = {row.entry_id: row.text for row in rows}
     ended = memory.queries.endings(list(texts), query) if rows else {}
@@ -116,7 +112,7 @@ def _endings(memory: Memory, rows: list[Row], query: str) -> dict[str, str]:
     "--off", "verdict", flag_value="off", help="Remove your decision: their texts decide again."
 )
 @as_json
-def supersession(newer: str | None, older: str | None, verdict: str | None, json_: bool) -> int:
+def supersession(newer: str | None, older: str | None, verdict: str | None) -> int:
     """Decide whether the note NEWER supersedes the note OLDER; this overrides what their words
     suggest. Both stay as they are.
 
@@ -129,51 +125,47 @@ def supersession(newer: str | None, older: str | None, verdict: str | None, json
             raise UsageError(
                 "a decision needs both notes", "memsearch supersession NEWER OLDER --no"
             )
-        return _show_pairs(memory, newer, json_)
+        return _show_pairs(memory, newer)
     override = {"no": False, "off": None, None: True}[verdict]
     if case := _waiting(memory, newer, older) if override is not None else None:
         before = None
         memory.review.decide(case, bool(override))
     else:
         before = memory.supersession.override(newer, older, override)
-    if json_:
-        output.emit({"newer": newer, "older": older, "amends": override, "before": before})
-    else:
-        what = {True: "supersedes", False: "does not supersede", None: "is compared again with"}[
-            override
-        ]
-        output.say(f"{newer} {what} {older}")
+    output.emit({"newer": newer, "older": older, "amends": override, "before": before})
+    what = {True: "supersedes", False: "does not supersede", None: "is compared again with"}[
+        override
+    ]
+    output.say(f"{newer} {what} {older}")
     return 0
 
 
-def _waiting(memory: Memory, newer: str, older: str) -> ReviewItem | None:
+def _waiting(memory: Memory, newer: str, older: str) -> engine.ReviewItem | None:
     """Return the case of the review queue for these notes; None if they do not wait."""
     names = tuple(memory.files.section(name).entry.id for name in (newer, older))
     cases = memory.review.cases("amends", "contradicts")
     return next((case for case in cases if case.notes == names), None)
 
 
-def _show_pairs(memory: Memory, name: str | None, json_: bool) -> int:
+def _show_pairs(memory: Memory, name: str | None) -> int:
     """Print the pairs of a note; without a name, the pairs that wait in the review queue."""
     cases = [] if name else memory.review.cases("amends")
-    found: list[Supersession] = (
+    found: list[engine.Supersession] = (
         memory.supersession.pairs(name) if name else [case.subject for case in cases]
     )
-    if json_:
-        pairs = [
-            {
-                "newer": _entry_json(pair.newer),
-                "older": _entry_json(pair.older),
-                "sure": pair.sure,
-                "said": pair.said,
-                "shared": pair.shared,
-                "changes": pair.changes,
-                "holds": pair.is_effective,
-            }
-            for pair in found
-        ]
-        output.emit({"amendments": pairs})
-        return 0
+    pairs = [
+        {
+            "newer": _entry_json(pair.newer),
+            "older": _entry_json(pair.older),
+            "sure": pair.sure,
+            "said": pair.said,
+            "shared": pair.shared,
+            "changes": pair.changes,
+            "holds": pair.is_effective,
+        }
+        for pair in found
+    ]
+    output.emit({"amendments": pairs})
     if not name:
         print_cases(cases)
         return 0
@@ -194,7 +186,7 @@ def _show_pairs(memory: Memory, name: str | None, json_: bool) -> int:
     return 0
 
 
-def _entry_json(row: Row) -> dict[str, Any]:
+def _entry_json(row: engine.Row) -> dict[str, Any]:
     return {
         "entry_id": row.entry_id,
         "day": row.day,

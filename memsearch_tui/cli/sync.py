@@ -38,22 +38,16 @@ from memsearch_tui.counted import many
     help="Join again after the remote's history was rewritten; the notes of both sides stay.",
 )
 @as_json
-@click.pass_context
-def sync(
-    context: click.Context, accept_deletions: bool, bring_back: bool, rejoin: bool, json_: bool
-) -> int | None:
+def sync(accept_deletions: bool, bring_back: bool, rejoin: bool) -> int:
     """Sync notes between your machines through a git repository.
 
     Without a command: fetch the notes of the other machines, merge them with the notes here, and
     send the result.
     """
-    if context.invoked_subcommand is not None:
-        return None
     answer = engine.SyncAnswer(accept_deletions, bring_back, rejoin)
-    if not json_:
-        output.say("syncing …")
+    output.say("syncing …")
     syncing = Memory().sync
-    return _say_round(syncing, syncing.round(answer), json_)
+    return _say_round(syncing, syncing.round(answer))
 
 
 @sync.command(
@@ -73,7 +67,7 @@ def sync(
 )
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
-def add(remote: str, encrypt: bool, yes: bool, json_: bool) -> int:
+def add(remote: str, encrypt: bool, yes: bool) -> int:
     """Set the git repository, and sync for the first time. The repository must be empty, or hold
     notes that memsearch sent.
 
@@ -82,8 +76,7 @@ def add(remote: str, encrypt: bool, yes: bool, json_: bool) -> int:
     notes, nothing is sent.
     """
     syncing = Memory().sync
-    if not json_:
-        output.say(f"looking at {output.safe(remote)} …")
+    output.say(f"looking at {output.safe(remote)} …")
     remote = syncing.check(remote, encrypt=encrypt)
     output.confirm(
         f"Notes of all projects, remembered facts and MEMORY.md go to {output.safe(remote)} from"
@@ -91,28 +84,25 @@ def add(remote: str, encrypt: bool, yes: bool, json_: bool) -> int:
         yes,
     )
     key = syncing.add(remote, encrypt=encrypt)
-    if key and not json_:
+    if key:
         output.say(
             f"the key is {output.safe(str(key))}: copy it to your other machines, and back it up;"
             " without it nothing can be read"
         )
-    if not json_:
-        output.say("syncing …")
-    return _say_round(syncing, syncing.round(), json_)
+    output.say("syncing …")
+    return _say_round(syncing, syncing.round())
 
 
 @sync.command("remove", epilog="\b\nExample:\n  memsearch sync remove")
 @as_json
-def remove(json_: bool) -> None:
+def remove() -> None:
     """Stop the sync with the other machines. All notes stay, here and there."""
     syncing = Memory().sync
     remote = syncing.state(elsewhere=False).remote
     if remote:
         syncing.remove()
-    if json_:
-        output.emit({"removed": remote})
-    else:
-        output.say(f"{output.safe(remote)} is no longer used" if remote else "there is no remote")
+    output.emit({"removed": remote})
+    output.say(f"{output.safe(remote)} is no longer used" if remote else "there is no remote")
 
 
 @sync.command(
@@ -122,7 +112,7 @@ def remove(json_: bool) -> None:
 )
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
-def rewrite(yes: bool, json_: bool) -> None:
+def rewrite(yes: bool) -> None:
     """Start the remote's history anew with its present content, after a secret was scrubbed.
 
     The other machines stop until you run `memsearch sync --rejoin` on each. A server may store the
@@ -135,13 +125,10 @@ def rewrite(yes: bool, json_: bool) -> None:
         yes,
     )
     syncing.rewrite()
-    (
-        output.emit({"rewritten": remote})
-        if json_
-        else output.say(
-            "done; on each of the other machines: `memsearch sync --rejoin`. On the server: `git gc"
-            " --prune=now`"
-        )
+    output.emit({"rewritten": remote})
+    output.say(
+        "done; on each of the other machines: `memsearch sync --rejoin`. On the server: `git gc"
+        " --prune=now`"
     )
 
 
@@ -151,16 +138,13 @@ def rewrite(yes: bool, json_: bool) -> None:
     epilog="\b\nExample:\n  memsearch sync status",
 )
 @as_json
-def status(json_: bool) -> int:
+def status() -> int:
     """Show the repository, the result of the last sync, and what needs your decision. Exit code 5
     means that there is a problem.
     """
-    import msgspec
-
     state = Memory().sync.state()
-    if json_:
-        output.emit(msgspec.to_builtins(state))
-    elif not state.remote:
+    output.emit(state)
+    if not state.remote:
         output.echo("sync is off; `memsearch sync add REMOTE` sets a git repository of yours")
     else:
         output.echo(
@@ -178,33 +162,27 @@ def status(json_: bool) -> int:
 @click.argument("name", metavar="PROJECT")
 @click.argument("folder", type=click.Path(file_okay=False))
 @as_json
-def attach(name: str, folder: str, json_: bool) -> None:
+def attach(name: str, folder: str) -> None:
     """Connect a project of another machine to a folder here. Clones of one git repository are
     connected without it.
     """
     found = Memory().sync.attach(name, folder)
-    (
-        output.emit({"project": found, "folder": folder})
-        if json_
-        else output.say("`memsearch sync` fetches its notes")
-    )
+    output.emit({"project": found, "folder": folder})
+    output.say("`memsearch sync` fetches its notes")
 
 
-def _say_round(syncing: engine.Sync, done: engine.SyncRound, json_: bool) -> int:
-    import msgspec
+def _say_round(syncing: engine.Sync, done: engine.SyncRound) -> int:
 
-    if json_:
-        output.emit(msgspec.to_builtins(done))
-    else:
-        parts = [
-            f"{done.received} received" if done.received else "",
-            f"{done.gone} deleted elsewhere" if done.gone else "",
-            f"{done.sent} sent" if done.sent else "",
-            many(done.turns, "conversation") if done.turns else "",
-        ]
-        output.echo(", ".join(filter(None, parts)) or "nothing new")
-        _say_details(done)
-        _say_elsewhere(syncing.state())
+    output.emit(done)
+    parts = [
+        f"{done.received} received" if done.received else "",
+        f"{done.gone} deleted elsewhere" if done.gone else "",
+        f"{done.sent} sent" if done.sent else "",
+        many(done.turns, "conversation") if done.turns else "",
+    ]
+    output.echo(", ".join(filter(None, parts)) or "nothing new")
+    _say_details(done)
+    _say_elsewhere(syncing.state())
     return 5 if done.problems else 0
 
 
@@ -270,7 +248,6 @@ def conflicts(
     text: str | None,
     everything: bool,
     project: str | None,
-    json_: bool,
 ) -> int:
     """List notes whose text was changed in two places, or decide one: the group `conflicts` of
     `memsearch review`. Sessions get neither text until then.
@@ -285,25 +262,18 @@ def conflicts(
             raise NotFound(f"no conflict {name}", "`memsearch sync conflicts` lists them")
     if not (keep or text):
         found = [_as_json(case.subject) for case in cases]
-        if json_:
-            output.emit({"conflicts": found} if name is None else found[0])
-        else:
-            print_cases(cases)
-            if cases:
-                output.say(
-                    f"`memsearch sync conflicts {cases[0].notes[-1]} --keep both`: two notes"
-                )
+        output.emit({"conflicts": found} if name is None else found[0])
+        print_cases(cases)
+        if cases:
+            output.say(f"`memsearch sync conflicts {cases[0].notes[-1]} --keep both`: two notes")
         return 1 if cases else 0
     conflict: engine.TextConflict = cases[0].subject
     if keep == "both":  # an answer that the queue, with its two answers, does not have
         memory.conflicts.decide(conflict, keep, text)
     else:
         memory.review.decide(cases[0], keep != "other", text)
-    (
-        output.emit({"decided": conflict.id, "keep": "text" if text else keep})
-        if json_
-        else output.echo("decided - `memsearch undo` takes it back")
-    )
+    output.emit({"decided": conflict.id, "keep": "text" if text else keep})
+    output.echo("decided - `memsearch undo` takes it back")
     return 0
 
 
@@ -337,18 +307,16 @@ def git_driver() -> None:
 @click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
-def driver_install(dry_run: bool, yes: bool, json_: bool) -> None:
+def driver_install(dry_run: bool, yes: bool) -> None:
     """Add the driver to this clone and its files to `.memsearch/.gitattributes`."""
     syncing = Memory().sync
     planned = syncing.install_driver(dry_run=True)
-    if not json_:
-        _say_patches(planned, "would change" if dry_run else "changes")
+    _say_patches(planned, "would change" if dry_run else "changes")
     if planned and not dry_run:
         output.confirm("Change these?", yes)
         planned = syncing.install_driver()
-    if json_:
-        output.emit({"changed": _patches(planned), "dry_run": dry_run})
-    elif not planned:
+    output.emit({"changed": _patches(planned), "dry_run": dry_run})
+    if not planned:
         output.say("it is installed already")
     elif not dry_run:
         output.say(
@@ -364,12 +332,11 @@ def driver_install(dry_run: bool, yes: bool, json_: bool) -> None:
 )
 @click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
 @as_json
-def driver_uninstall(dry_run: bool, json_: bool) -> None:
+def driver_uninstall(dry_run: bool) -> None:
     """Restore both files. If they were changed since, remove only memsearch's lines."""
     done = Memory().sync.uninstall_driver(dry_run=dry_run)
-    if json_:
-        output.emit({"changed": _patches(done), "dry_run": dry_run})
-    elif done:
+    output.emit({"changed": _patches(done), "dry_run": dry_run})
+    if done:
         _say_patches(done, "would change" if dry_run else "changed")
     else:
         output.say("the driver is not installed")
@@ -377,19 +344,17 @@ def driver_uninstall(dry_run: bool, json_: bool) -> None:
 
 @git_driver.command("status", epilog="\b\nExample:\n  memsearch sync git-driver status")
 @as_json
-def driver_status(json_: bool) -> int:
+def driver_status() -> int:
     """Show whether git merges this project's notes entry by entry."""
     state = Memory().sync.driver()
-    if json_:
-        output.emit(
-            {
-                "runs": state.runs,
-                "says": state.says,
-                "command": state.command,
-                "problem": state.problem,
-            }
-        )
-        return 0
+    output.emit(
+        {
+            "runs": state.runs,
+            "says": state.says,
+            "command": state.command,
+            "problem": state.problem,
+        }
+    )
     if state.runs and state.says:
         output.echo(f"git merges notes entry by entry: {output.safe(state.command)}")
     elif state.runs or state.says:

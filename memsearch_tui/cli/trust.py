@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import sys
 from typing import Any, Literal
 
 import click
@@ -32,22 +33,15 @@ def secrets() -> None:
 )
 @click.option("--all", "-a", "everything", is_flag=True, help="The notes of all projects.")
 @as_json
-def secrets_scan(everything: bool, json_: bool) -> int:
+def secrets_scan(everything: bool) -> int:
     """Look for secrets in notes and archived conversations. Prints where they are, never what they
     are.
 
     Exit code 1 when something was found.
     """
-    import msgspec
-
-    progress = output.Progress()
-    try:
+    with output.Progress() as progress:
         found = Memory(everything=everything).secrets.found(progress.show)
-    finally:
-        progress.close()
-    if json_:
-        output.emit({"findings": msgspec.to_builtins(found)})
-        return 1 if found else 0
+    output.emit({"findings": found})
     for finding in found:
         place = f"{finding.where}:{finding.line}" if finding.line else finding.where
         output.echo(
@@ -84,9 +78,7 @@ def secrets_scan(everything: bool, json_: bool) -> int:
 @click.option("--dry-run", "-n", is_flag=True, help="Only show where it is.")
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
-def secrets_scrub(
-    text: str | None, rule: str, entry: str, dry_run: bool, yes: bool, json_: bool
-) -> int:
+def secrets_scrub(text: str | None, rule: str, entry: str, dry_run: bool, yes: bool) -> int:
     """Remove a secret from notes, index, catalog, undo history, archived conversations, long-term
     memory, drafts and logs of all projects, then read everything again and print what is left. This
     can't be undone.
@@ -94,10 +86,6 @@ def secrets_scrub(
     The agents' own conversations and your settings are not changed: they are listed. Change the
     secret itself, too.
     """
-    import sys
-
-    import msgspec
-
     ours = Memory(everything=True).secrets
     if text == "-":
         text = sys.stdin.read().strip("\n")
@@ -105,26 +93,19 @@ def secrets_scrub(
         raise UsageError("no text was given", "`--text -` reads it from stdin")
     wanted = ours.wanted(text=text or "", rule=rule, entry=entry)
     if not wanted:
-        (
-            output.emit({"changed": [], "left": [], "others": [], "looked_at": 0})
-            if json_
-            else output.say("no secret found")
-        )
+        output.emit({"changed": [], "left": [], "others": [], "looked_at": 0})
+        output.say("no secret found")
         return 1
-    progress = output.Progress()
-    try:
+    with output.Progress() as progress:
         seen = ours.survey(wanted, progress.show)
         progress.close()
-        if not json_:
-            _say_places(seen.left, seen.others)
+        _say_places(seen.left, seen.others)
         if dry_run or not seen.left:
-            if json_:
-                output.emit(msgspec.to_builtins(seen))
-            else:
-                output.say(
-                    f"{many(len(wanted), 'secret')} in {len(seen.left)} places of ours,"
-                    f" {seen.looked_at} looked at"
-                )
+            output.emit(seen)
+            output.say(
+                f"{many(len(wanted), 'secret')} in {len(seen.left)} places of ours,"
+                f" {seen.looked_at} looked at"
+            )
             return 0 if seen.left else 1
         output.confirm(
             f"Replace {many(len(wanted), 'secret')} in these {many(len(seen.left), 'file')}, for"
@@ -132,21 +113,16 @@ def secrets_scrub(
             yes,
         )
         report = ours.scrub(wanted, progress.show)
-    finally:
-        progress.close()
-    if json_:
-        output.emit(msgspec.to_builtins(report))
-    else:
-        left = sum(place.count for place in report.left)
-        output.echo(
-            f"{left} left in {report.looked_at} places ({len(report.changed)} were cleaned)"
+    output.emit(report)
+    left = sum(place.count for place in report.left)
+    output.echo(f"{left} left in {report.looked_at} places ({len(report.changed)} were cleaned)")
+    _say_places(report.left, [])
+    if report.others:
+        output.say(
+            f"found still in {many(len(report.others), 'file')} that memsearch does not own;"
+            " the index is built again by the next command"
         )
-        _say_places(report.left, [])
-        if report.others:
-            output.say(
-                f"found still in {many(len(report.others), 'file')} that memsearch does not own;"
-                " the index is built again by the next command"
-            )
+    if not output.is_json():
         _say_remote()
     return 5 if report.left else 0
 
@@ -191,13 +167,14 @@ def _say_places(ours: list[Any], others: list[Any]) -> None:
 @click.argument("fingerprints", nargs=-1, required=True)
 @click.option("--off", is_flag=True, help="It is one after all.")
 @as_json
-def secrets_allow(fingerprints: tuple[str, ...], off: bool, json_: bool) -> None:
+def secrets_allow(fingerprints: tuple[str, ...], off: bool) -> None:
     """Mark a finding as no secret: it is not reported and not replaced any more."""
     ours = Memory().secrets
     for fingerprint in fingerprints:
         ours.allow(fingerprint, off=off)
     fine = sorted(ours.allowed())
-    output.emit({"allowed": fine}) if json_ else output.echo(f"{len(fine)} allowed")
+    output.emit({"allowed": fine})
+    output.echo(f"{len(fine)} allowed")
 
 
 @click.group()
@@ -215,15 +192,13 @@ def trust() -> None:
 )
 @scope
 @as_json
-def trust_review(everything: bool, project: str | None, json_: bool) -> int:
+def trust_review(everything: bool, project: str | None) -> int:
     """List quarantined notes with the reasons: the group `quarantine` of `memsearch review`."""
     cases = Memory(everything=everything, project=project).review.cases("held")
-    if json_:
-        output.emit({"held": quarantined(cases)})
-    else:
-        print_cases(cases, room=output.width())
-        if cases:
-            output.say("`memsearch trust release ENTRY` releases one note of a file")
+    output.emit({"held": quarantined(cases)})
+    print_cases(cases, room=output.width())
+    if cases:
+        output.say("`memsearch trust release ENTRY` releases one note of a file")
     return 0 if cases else 1
 
 
@@ -245,17 +220,15 @@ _WRONG = click.option(
 @_ENTRIES
 @_WRONG
 @as_json
-def trust_accept(names: tuple[str, ...], files: tuple[str, ...], json_: bool) -> None:
+def trust_accept(names: tuple[str, ...], files: tuple[str, ...]) -> None:
     """Accept the file where it contradicts a decision of yours (a note that you deleted is back, a
     mark is gone, an older text is back, a text moved to another day). It is not asked about again.
     `trust reject` takes it back.
     """
     memory = Memory()
     done = memory.trust.accept(_contradicting(memory, names, files))
-    if json_:
-        output.emit({"entries": [{"entry_id": entry.id, "marks": entry.marks} for entry in done]})
-    else:
-        output.echo(f"{many(len(done), 'note')} accepted as the file has them")
+    output.emit({"entries": [{"entry_id": entry.id, "marks": entry.marks} for entry in done]})
+    output.echo(f"{many(len(done), 'note')} accepted as the file has them")
 
 
 @trust.command(
@@ -275,7 +248,7 @@ def trust_accept(names: tuple[str, ...], files: tuple[str, ...], json_: bool) ->
     help="Don't change the file: the checkout of an older branch was wanted.",
 )
 @as_json
-def trust_reject(names: tuple[str, ...], files: tuple[str, ...], leave: bool, json_: bool) -> None:
+def trust_reject(names: tuple[str, ...], files: tuple[str, ...], leave: bool) -> None:
     """Insist on your decision where a file contradicts it: the file is corrected (`memsearch
     undo` takes that back), or the text is left out of every session. It is not asked about again.
     `trust accept` takes it back.
@@ -283,16 +256,14 @@ def trust_reject(names: tuple[str, ...], files: tuple[str, ...], leave: bool, js
     memory = Memory()
     targets = _contradicting(memory, names, files)
     done = memory.trust.reject(targets, leave=leave)
-    if json_:
-        output.emit(
-            {"entries": [{"entry_id": t.entry_id, "done": word} for t, word in zip(targets, done)]}
-        )
-    else:
-        counts = {word: done.count(word) for word in dict.fromkeys(done)}
-        output.echo(
-            ", ".join(f"{many(count, 'note')} {word}" for word, count in counts.items())
-            or "nothing to reject"
-        )
+    output.emit(
+        {"entries": [{"entry_id": t.entry_id, "done": word} for t, word in zip(targets, done)]}
+    )
+    counts = {word: done.count(word) for word in dict.fromkeys(done)}
+    output.echo(
+        ", ".join(f"{many(count, 'note')} {word}" for word, count in counts.items())
+        or "nothing to reject"
+    )
 
 
 def _contradicting(
@@ -343,7 +314,7 @@ def _contradicting(
 @click.option("--here", is_flag=True, help="All present notes of this project.")
 @as_json
 def trust_release(
-    names: tuple[str, ...], files: tuple[str, ...], author: str | None, here: bool, json_: bool
+    names: tuple[str, ...], files: tuple[str, ...], author: str | None, here: bool
 ) -> None:
     """Release notes: new sessions may get them. `memsearch undo` takes back the release
     of an ENTRY.
@@ -357,7 +328,7 @@ def trust_release(
             "`memsearch review` lists what waits",
         )
     if names:
-        _decide(names, "release", json_)
+        _decide(names, "release")
         return
     waiting = Memory().trust
     paths: list[str] = list(files)
@@ -367,21 +338,18 @@ def trust_release(
         count, paths = waiting.release_author(author)
     else:
         count = waiting.release_folder() if here else waiting.release_files(paths)
-    if json_:
-        output.emit({"released": count, "files": paths})
-    else:
-        output.echo(
-            f"{many(count, 'note')} released"
-            + (f", of {many(len(paths), 'file')}" if author else "")
-        )
+    output.emit({"released": count, "files": paths})
+    output.echo(
+        f"{many(count, 'note')} released" + (f", of {many(len(paths), 'file')}" if author else "")
+    )
 
 
 @trust.command("quarantine", epilog="\b\nExample:\n  memsearch trust quarantine 3fa9c1d2")
 @click.argument("names", nargs=-1, required=True, metavar="ENTRY...")
 @as_json
-def trust_quarantine(names: tuple[str, ...], json_: bool) -> None:
+def trust_quarantine(names: tuple[str, ...]) -> None:
     """Quarantine notes: no session gets them."""
-    _decide(names, "hold", json_)
+    _decide(names, "hold")
 
 
 #: The older name of `trust quarantine`.
@@ -390,19 +358,17 @@ _hold.hidden = True
 trust.add_command(_hold, "hold")
 
 
-def _decide(names: tuple[str, ...], verdict: Literal["release", "hold"], json_: bool) -> None:
+def _decide(names: tuple[str, ...], verdict: Literal["release", "hold"]) -> None:
     memory = Memory()
     targets = [memory.files.section(name).target for name in names]
     waiting = memory.trust
     done = waiting.release(targets) if verdict == "release" else waiting.quarantine(targets)
-    if json_:
-        output.emit({"entries": [{"entry_id": entry.id, "marks": entry.marks} for entry in done]})
-    else:
-        output.echo(
-            f"{len(done)} {'released' if verdict == 'release' else 'quarantined'} - `memsearch"
-            " undo`"
-            " takes it back"
-        )
+    output.emit({"entries": [{"entry_id": entry.id, "marks": entry.marks} for entry in done]})
+    output.echo(
+        f"{len(done)} {'released' if verdict == 'release' else 'quarantined'} - `memsearch"
+        " undo`"
+        " takes it back"
+    )
 
 
 @trust.command(
@@ -412,23 +378,21 @@ def _decide(names: tuple[str, ...], verdict: Literal["release", "hold"], json_: 
 )
 @click.argument("name", metavar="ENTRY")
 @as_json
-def trust_sources(name: str, json_: bool) -> None:
+def trust_sources(name: str) -> None:
     """Where a note came from: user, model, inside (what tools printed here), outside (web, MCP). It
     is trusted as the last.
     """
     memory = Memory()
     entry = memory.files.section(name).entry
     classes = memory.trust.sources(entry)
-    if json_:
-        output.emit(
-            {
-                "entry_id": entry.id,
-                "sources": classes,
-                "trust": entry.marks.get("trust", classes[-1]),
-            }
-        )
-    else:
-        output.echo(f"{', '.join(classes)}; trusted as {entry.marks.get('trust', classes[-1])}")
+    output.emit(
+        {
+            "entry_id": entry.id,
+            "sources": classes,
+            "trust": entry.marks.get("trust", classes[-1]),
+        }
+    )
+    output.echo(f"{', '.join(classes)}; trusted as {entry.marks.get('trust', classes[-1])}")
 
 
 @click.command(
@@ -449,9 +413,7 @@ def trust_sources(name: str, json_: bool) -> None:
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @scope
 @as_json
-def repair(
-    names: tuple[str, ...], yes: bool, everything: bool, project: str | None, json_: bool
-) -> int:
+def repair(names: tuple[str, ...], yes: bool, everything: bool, project: str | None) -> int:
     """Find junk (stubs, error texts, echoes, prompts), notes that say nearly the same, and what a
     merge by lines has damaged: the group `repairs` of `memsearch review`. Nothing is changed
     unasked; junk is deleted and repetitions become one note with all their anchors. `memsearch
@@ -465,20 +427,15 @@ def repair(
         raise NotFound(
             f"nothing to mend under {', '.join(names)}", "`memsearch repair` lists what was found"
         )
-    if not json_:
-        print_cases(found, room=output.width())
+    print_cases(found, room=output.width())
     if not names:
-        if json_:
-            output.emit({"findings": [_finding(case.subject) for case in found]})
+        output.emit({"findings": [_finding(case.subject) for case in found]})
         return 1 if found else 0
     output.confirm(f"Mend these {len(found)}?", yes)
     for case in found:
         queue.decide(case, True)
-    (
-        output.emit({"mended": [case.subject.id for case in found]})
-        if json_
-        else output.echo(f"{len(found)} mended - `memsearch undo` takes back one at a time")
-    )
+    output.emit({"mended": [case.subject.id for case in found]})
+    output.echo(f"{len(found)} mended - `memsearch undo` takes back one at a time")
     return 0
 
 
@@ -501,7 +458,7 @@ def _finding(found: engine.RepairCandidate) -> dict[str, Any]:
 @click.argument("new", metavar="NEW", required=False)
 @click.option("--off", is_flag=True, help="It is current again.")
 @as_json
-def supersede(old: str, new: str | None, off: bool, json_: bool) -> None:
+def supersede(old: str, new: str | None, off: bool) -> None:
     """Mark a note as superseded by another: search ranks the newer one first, and sessions get the
     newer one.
     """
@@ -513,10 +470,8 @@ def supersede(old: str, new: str | None, off: bool, json_: bool) -> None:
     if newer == section.entry.id:
         raise UsageError("a note can't replace itself")
     entry = memory.mark(section.entry.id, "superseded-by", newer)
-    if json_:
-        output.emit({"entry_id": entry.id, "marks": entry.marks})
-    else:
-        output.say(
-            f"entry {entry.id} is {f'superseded by {newer}' if newer else 'current again'} -"
-            " `memsearch undo` takes it back"
-        )
+    output.emit({"entry_id": entry.id, "marks": entry.marks})
+    output.say(
+        f"entry {entry.id} is {f'superseded by {newer}' if newer else 'current again'} -"
+        " `memsearch undo` takes it back"
+    )

@@ -43,9 +43,7 @@ from memsearch_tui.counted import many
 )
 @scope
 @as_json
-def verify(
-    names: tuple[str, ...], said: str | None, project: str | None, everything: bool, json_: bool
-) -> int:
+def verify(names: tuple[str, ...], said: str | None, project: str | None, everything: bool) -> int:
     """Find notes whose files, symbols, settings or commands are gone from the project's repository,
     or elsewhere.
 
@@ -57,17 +55,14 @@ def verify(
     if said:
         if not names:
             raise click.UsageError("of which notes? Name their ids")
-        return _say(staleness, names, said, json_)
+        return _say(staleness, names, said)
     if names:
-        return _one_by_one(memory, staleness, names, json_)
-    progress = output.Progress()
-    checked = staleness.verify(progress)
-    progress.close()
+        return _one_by_one(memory, staleness, names)
+    with output.Progress() as progress:
+        checked = staleness.verify(progress)
     compared = [project for project in checked.projects if not project.problem]
-    if json_:
-        notes = [_json(stale.row.entry_id, stale.standing, stale) for stale in checked.stale]
-        output.emit({"projects": checked.projects, "notes": notes})
-        return 0 if compared else 5
+    notes = [_json(stale.row.entry_id, stale.standing, stale) for stale in checked.stale]
+    output.emit({"projects": checked.projects, "notes": notes})
     _print(checked.stale)
     for one in checked.projects:
         if one.problem:
@@ -104,16 +99,13 @@ def _sign(finding: ReferenceState) -> str:
     return output.style(sign, "warn" if finding.state in ("gone", "moved") else "dim")
 
 
-def _one_by_one(
-    memory: Memory, staleness: engine.Staleness, names: tuple[str, ...], json_: bool
-) -> int:
+def _one_by_one(memory: Memory, staleness: engine.Staleness, names: tuple[str, ...]) -> int:
     sections = [memory.files.section(name) for name in names]
     standings = [staleness.of(section) for section in sections]
     if any(standing is None for standing in standings):
         # it is new, or changed since the comparison
-        progress = output.Progress()
-        checked = staleness.verify(progress)
-        progress.close()
+        with output.Progress() as progress:
+            checked = staleness.verify(progress)
         problems = [one.problem for one in checked.projects if one.problem]
         if problems and len(problems) == len(checked.projects):
             raise Unreachable(problems[0])
@@ -124,11 +116,7 @@ def _one_by_one(
             for section in sections
         ]
     shown = [(section.entry.id, standing) for section, standing in zip(sections, standings)]
-    if json_:
-        output.emit(
-            {"notes": [_json(name, standing or NoteStaleness()) for name, standing in shown]}
-        )
-        return 0
+    output.emit({"notes": [_json(name, standing or NoteStaleness()) for name, standing in shown]})
     compared = staleness.compared()
     when = (
         f"with {compared.head[:7]} on {datetime.fromtimestamp(compared.at):%Y-%m-%d %H:%M}"
@@ -148,7 +136,7 @@ def _one_by_one(
     return 0
 
 
-def _say(staleness: engine.Staleness, names: tuple[str, ...], said: str, json_: bool) -> int:
+def _say(staleness: engine.Staleness, names: tuple[str, ...], said: str) -> int:
     verbs: dict[str, tuple[Callable[[str], Note], str]] = {
         "holds": (staleness.confirm, "still true"),
         "overtaken": (staleness.superseded, "not true any more"),
@@ -163,15 +151,10 @@ def _say(staleness: engine.Staleness, names: tuple[str, ...], said: str, json_: 
         except MemsearchError as error:  # report what was done first
             problem = error
             break
-    if json_:
-        output.emit(
-            {
-                "notes": [
-                    {"entry_id": note.id, "hash": note.hash, "marks": note.marks} for note in notes
-                ]
-            }
-        )
-    for note in () if json_ else notes:
+    output.emit(
+        {"notes": [{"entry_id": note.id, "hash": note.hash, "marks": note.marks} for note in notes]}
+    )
+    for note in notes:
         output.say(f"{note.id}: {words} - `memsearch undo {note.id}` takes it back")
     if problem is not None:
         raise problem

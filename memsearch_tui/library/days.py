@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+import memsearch_engine as engine
 from memsearch_engine import MemsearchError, count_entries
 
-from memsearch_tui.library.rows import Item
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memsearch_engine import DayFile, Memory
-
-    from memsearch_tui.library.rows import ItemMaker
+from memsearch_tui.library.rows import Item, ItemMaker
 
 
 class NoteDays:
@@ -25,15 +19,15 @@ class NoteDays:
     milliseconds at 30,000 entries. Other files are read.
     """
 
-    def __init__(self, memory: Memory, items: ItemMaker) -> None:
+    def __init__(self, memory: engine.Memory, items: ItemMaker) -> None:
         self._memory, self._items = memory, items
-        self._files: dict[str, list[DayFile]] = {}
+        self._files: dict[str, list[engine.DayFile]] = {}
 
     def read(self) -> list[tuple[str, int]]:
         """Find the files again, and return (ISO day, number of notes), newest day first."""
         listed = self._memory.days()
         counts = count_notes(self._memory, listed)
-        files: dict[str, list[DayFile]] = {}
+        files: dict[str, list[engine.DayFile]] = {}
         for file in listed:
             files.setdefault(file.day, []).append(file)
         self._files = files  # replaced in one step: another thread may read it
@@ -90,13 +84,13 @@ class NoteDays:
         return found
 
 
-def short_path(memory: Memory, path: str) -> str:
+def short_path(memory: engine.Memory, path: str) -> str:
     """Return *path* from the project's name on: enough for a person to find the file."""
     project = next((p for p in memory.projects if path.startswith(p.root + os.sep)), None)
     return os.path.join(project.name, os.path.relpath(path, project.root)) if project else path
 
 
-def count_notes(memory: Memory, files: Sequence[DayFile]) -> dict[str, int]:
+def count_notes(memory: engine.Memory, files: Sequence[engine.DayFile]) -> dict[str, int]:
     """Return ISO day -> number of notes, in the order of *files*.
 
     For a file that is not indexed in its current state, the number of its headings is used, which

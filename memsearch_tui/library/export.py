@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+import memsearch_engine as engine
 import msgspec
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memsearch_engine import Entry
-
-    from memsearch_tui.library.rows import Item
+from memsearch_tui.library.rows import Item
 
 
-def as_markdown(entries: Sequence[Entry], items: Sequence[Item]) -> str:
+def as_markdown(entries: Sequence[engine.Entry], items: Sequence[Item]) -> str:
     """Return entries as markdown, each under the name of its file."""
     return "\n\n".join(
         f"<!-- {os.path.basename(item.path)} -->\n{entry.content}"
@@ -23,7 +19,7 @@ def as_markdown(entries: Sequence[Entry], items: Sequence[Item]) -> str:
     )
 
 
-def export(entries: Sequence[Entry], items: Sequence[Item], path: str) -> str:
+def export(entries: Sequence[engine.Entry], items: Sequence[Item], path: str) -> str:
     """Write entries to a new file and return its full path.
 
     Args:
@@ -43,7 +39,7 @@ def export(entries: Sequence[Entry], items: Sequence[Item], path: str) -> str:
     return target
 
 
-def _as_record(entry: Entry, item: Item) -> dict[str, object]:
+def _as_record(entry: engine.Entry, item: Item) -> dict[str, object]:
     return {
         "entry_id": entry.id,
         "day": item.day,

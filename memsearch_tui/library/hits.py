@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import memsearch_engine as engine
 import msgspec
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memsearch_engine import Answer, Row
-
-    from memsearch_tui.library.rows import Item, ItemMaker
+from memsearch_tui.library.rows import Item, ItemMaker
 
 
 def has_only_filters(query: str) -> bool:
@@ -26,7 +21,7 @@ def has_only_filters(query: str) -> bool:
     return request.is_empty and not request.as_of and is_of_notes
 
 
-def hit_rows(items: ItemMaker, answer: Answer, *, by_session: bool = False) -> list[Item]:
+def hit_rows(items: ItemMaker, answer: engine.Answer, *, by_session: bool = False) -> list[Item]:
     """Return the hits of an answer as rows.
 
     Args:
@@ -56,6 +51,6 @@ def hit_rows(items: ItemMaker, answer: Answer, *, by_session: bool = False) -> l
     return found
 
 
-def _titles_of(rows: dict[str, Row], names: Sequence[str]) -> tuple[tuple[str, str], ...]:
+def _titles_of(rows: dict[str, engine.Row], names: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """Return (day, title) of the named entries that are among the hits."""
     return tuple((rows[name].day, rows[name].title) for name in names if name in rows)

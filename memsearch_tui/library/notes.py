@@ -4,27 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
 
+import memsearch_engine as engine
 from memsearch_engine import DayFile, MemsearchError, NotFound, agent_named, agent_names
 
-from memsearch_tui.library.rows import Seen
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memsearch_engine import (
-        Document,
-        Entry,
-        Excerpt,
-        Memory,
-        NotesAsOf,
-        NoteStaleness,
-        Supersession,
-    )
-
-    from memsearch_tui.library.rows import Item
+from memsearch_tui.library.rows import Item, Seen
 
 _AROUND = 40  # turns that are read on each side of the opened one
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}$")
@@ -33,11 +19,11 @@ _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}$")
 class NoteReader:
     """Reads notes from their files, and what is known about each. Thread-safe."""
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: engine.Memory) -> None:
         self._memory = memory
         # one file, because the cursor moves within a day
-        self._document: tuple[DayFile, Document] | None = None
-        self._as_of: NotesAsOf | None = None  # the last as-of day and the changes since
+        self._document: tuple[DayFile, engine.Document] | None = None
+        self._as_of: engine.NotesAsOf | None = None  # the last as-of day and the changes since
         # a cursor move must not search the agents' folders
         self._evidence: dict[tuple[str, str, str], str] = {}
 
@@ -45,7 +31,7 @@ class NoteReader:
         """Drop what may have changed since the notes were listed."""
         self._evidence, self._as_of = {}, None
 
-    def entry(self, item: Item) -> Entry:
+    def entry(self, item: Item) -> engine.Entry:
         """Return an entry from its file: its current state, or its state on the as-of day.
 
         Raises:
@@ -60,7 +46,7 @@ class NoteReader:
                 return earlier
         return self.entry_at(item.path, item.entry_id)
 
-    def entry_at(self, path: str, entry_id: str) -> Entry:
+    def entry_at(self, path: str, entry_id: str) -> engine.Entry:
         """Return the current state of an entry by its file and id.
 
         Raises:
@@ -86,11 +72,11 @@ class NoteReader:
         staleness = None if item.as_of else self.staleness(entry, item.path)
         return Seen(entry, self.evidence(entry), staleness)
 
-    def staleness(self, entry: Entry, path: str) -> NoteStaleness | None:
+    def staleness(self, entry: engine.Entry, path: str) -> engine.NoteStaleness | None:
         """Return the staleness of a note, if it was compared with its project's repository."""
         return self._memory.staleness.of_entry(entry, path)
 
-    def evidence(self, entry: Entry) -> str:
+    def evidence(self, entry: engine.Entry) -> str:
         """Return ``live``, ``archived`` or ``lost``; '' for an entry without a conversation."""
         key = (entry.agent, entry.session, entry.turn)
         if key not in self._evidence:
@@ -105,13 +91,13 @@ class NoteReader:
                 found[item.key] = self.evidence(self.entry(item))
         return found
 
-    def supersessions(self, entry: Entry) -> list[Supersession]:
+    def supersessions(self, entry: engine.Entry) -> list[engine.Supersession]:
         """Return the probable supersessions of an entry in both directions."""
         return [found for found in self._memory.supersession.pairs(entry.id) if found.is_effective]
 
     # -- the conversation
 
-    def conversation(self, entry: Entry, day: str = "") -> Excerpt:
+    def conversation(self, entry: engine.Entry, day: str = "") -> engine.Excerpt:
         """Return the conversation around the entry's turn.
 
         Args:
@@ -123,11 +109,11 @@ class NoteReader:
             near = datetime.fromisoformat(f"{day} {entry.time or '12:00'}").astimezone()
         return self._memory.transcripts.conversation(entry, context=_AROUND, near=near)
 
-    def turns_around(self, entry: Entry, place: int) -> Excerpt:
+    def turns_around(self, entry: engine.Entry, place: int) -> engine.Excerpt:
         """Return the conversation of an entry around turn number *place*, counted from 0."""
         return self._memory.transcripts.turns_around(entry, place, _AROUND)
 
-    def resume(self, entry: Entry) -> tuple[list[str], str]:
+    def resume(self, entry: engine.Entry) -> tuple[list[str], str]:
         """Return how to resume an entry's session.
 
         Returns:

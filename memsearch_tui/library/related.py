@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+import memsearch_engine as engine
 from memsearch_engine import Memory, MemsearchError
 
-from memsearch_tui.library.rows import Related
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memsearch_engine import Entry, Turn
-
-    from memsearch_tui.library.rows import Item, ItemMaker
+from memsearch_tui.library.rows import Item, ItemMaker, Related
 
 _PERHAPS = 0.2  # least probability of a supersession that is listed with "?"
 _FILES = 8  # files of a note for which related turns are searched
@@ -28,7 +22,7 @@ class RelatedNotes:
     def __init__(self, memory: Memory, items: ItemMaker) -> None:
         self._memory, self._items = memory, items
 
-    def of(self, item: Item, entry: Entry) -> tuple[list[Related], str]:
+    def of(self, item: Item, entry: engine.Entry) -> tuple[list[Related], str]:
         """Return the related notes of an entry.
 
         This may take seconds, because it may start the service.
@@ -88,7 +82,7 @@ class RelatedNotes:
                 found.append(Related(f"? {how}, {pair.sure:.0%}", row, amends))
         return found
 
-    def _add_of_files(self, item: Item, entry: Entry, found: list[Related]) -> None:
+    def _add_of_files(self, item: Item, entry: engine.Entry, found: list[Related]) -> None:
         """Append the notes whose turns wrote to the files that the entry names."""
         from memsearch_engine import files_named
 
@@ -98,7 +92,7 @@ class RelatedNotes:
                 if is_other and (other := self._items.of_id(act.entry)) is not None:
                     found.append(Related(act.path, other))
 
-    def of_turn(self, turn: Turn) -> Item | None:
+    def of_turn(self, turn: engine.Turn) -> Item | None:
         """Return the note that was made from a turn, or None."""
         try:
             return self._items.of_id(self._memory.transcripts.note_of_turn(turn).id)

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import memsearch_engine as engine
 import msgspec
 from memsearch_engine import MemsearchError
-
-if TYPE_CHECKING:  # not needed for the first frame
-    from memsearch_engine import Entry, Memory, NoteStaleness, Target
-    from memsearch_engine import Row as IndexRow
 
 _TITLE = 300  # characters of a title in the index
 
@@ -50,13 +44,11 @@ class Item(msgspec.Struct, frozen=True):
         return engine.shared_author(self.path)
 
     @property
-    def target(self) -> Target:
+    def target(self) -> engine.Target:
         """The entry as a target of the engine's commands."""
-        from memsearch_engine import Target
+        return engine.Target(self.path, self.entry_id, self.hash)
 
-        return Target(self.path, self.entry_id, self.hash)
-
-    def shows(self, entry: Entry) -> bool:
+    def shows(self, entry: engine.Entry) -> bool:
         """Return whether the row shows the current title of *entry*."""
         return entry.title[:_TITLE] == self.title[:_TITLE]
 
@@ -83,9 +75,9 @@ class Seen(msgspec.Struct, frozen=True):
         standing: its staleness; None if it was not compared with a repository.
     """
 
-    entry: Entry
+    entry: engine.Entry
     evidence: str
-    standing: NoteStaleness | None
+    standing: engine.NoteStaleness | None
 
 
 class ProjectRow(msgspec.Struct, frozen=True):
@@ -102,7 +94,7 @@ class ProjectRow(msgspec.Struct, frozen=True):
 class ItemMaker:
     """Makes rows from entries and from rows of the index."""
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: engine.Memory) -> None:
         self._memory = memory
 
     def project_of(self, path: str) -> str:
@@ -110,7 +102,7 @@ class ItemMaker:
         project = self._memory.files.project_of(path)
         return project.name if project else ""
 
-    def of_entry(self, entry: Entry, path: str, day: str) -> Item:
+    def of_entry(self, entry: engine.Entry, path: str, day: str) -> Item:
         """Return the row of an entry in the file *path* of the ISO day *day*."""
         return Item(
             entry.id,
@@ -124,7 +116,7 @@ class ItemMaker:
             entry.hash,
         )
 
-    def of_index(self, row: IndexRow) -> Item:
+    def of_index(self, row: engine.Row) -> Item:
         """Return the row of an entry in the index."""
         project = next((p.name for p in self._memory.projects if p.id == row.project), "")
         return Item(

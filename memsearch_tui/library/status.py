@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import memsearch_engine as engine
 import msgspec
 from memsearch_engine import MemsearchError
 
-if TYPE_CHECKING:
-    from memsearch_engine import Memory
-
-    from memsearch_tui.library.rows import Item, ItemMaker
+from memsearch_tui.library.rows import Item, ItemMaker
 
 _PINNED = 20  # pinned notes in the rail
 
@@ -48,7 +45,7 @@ class HeaderState(msgspec.Struct, frozen=True):
 class MemoryStatus:
     """Reads the state of capture, service, sync and costs. Each read may take seconds."""
 
-    def __init__(self, memory: Memory, items: ItemMaker) -> None:
+    def __init__(self, memory: engine.Memory, items: ItemMaker) -> None:
         self._memory, self._items = memory, items
 
     def header(self, *, start: bool = False) -> HeaderState:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+import memsearch_engine as engine
 from memsearch_engine import Memory, UsageError
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memsearch_engine import Fact, Note, PlannedShare, Project
-
-    from memsearch_tui.library.rows import Item
+from memsearch_tui.library.rows import Item
 
 
 class LibraryWriter:
@@ -23,7 +19,7 @@ class LibraryWriter:
     def _opened(self, root: str) -> Memory:
         return Memory(root, home=self._memory.home)
 
-    def project_of_new(self, beside: Item | None) -> Project:
+    def project_of_new(self, beside: Item | None) -> engine.Project:
         """Return the project of a new note: the project that is shown or, for all projects, that of
         the note *beside* it.
         """
@@ -32,7 +28,7 @@ class LibraryWriter:
             return memory.files.project_of(beside.path) or memory.project
         return memory.project
 
-    def add(self, text: str, day: str, root: str = "") -> Note:
+    def add(self, text: str, day: str, root: str = "") -> engine.Note:
         """Write a note of the ISO day *day*.
 
         Args:
@@ -44,7 +40,7 @@ class LibraryWriter:
         with self._opened(root or self._memory.place.root) as memory:
             return memory.add(text, day=day)
 
-    def remember(self, fact: str, root: str) -> Fact:
+    def remember(self, fact: str, root: str) -> engine.Fact:
         """Store a fact that is injected into every new session of the project at *root*.
 
         Raises:
@@ -53,7 +49,7 @@ class LibraryWriter:
         with self._opened(root) as memory:
             return memory.remember(fact)
 
-    def plan_share(self, items: Sequence[Item]) -> tuple[str, list[PlannedShare]]:
+    def plan_share(self, items: Sequence[Item]) -> tuple[str, list[engine.PlannedShare]]:
         """Return what sharing these notes with the team would write. This may take seconds.
 
         Returns:
@@ -66,7 +62,7 @@ class LibraryWriter:
         with self._opened(root) as memory:
             return root, memory.sharing.plan([item.entry_id for item in items])
 
-    def share(self, root: str, planned: list[PlannedShare]) -> list[str]:
+    def share(self, root: str, planned: list[engine.PlannedShare]) -> list[str]:
         """Write the planned copies and return their files.
 
         Raises:
@@ -75,7 +71,7 @@ class LibraryWriter:
         with self._opened(root) as memory:
             return memory.sharing.share(planned)
 
-    def withdraw(self, items: Sequence[Item]) -> list[Note]:
+    def withdraw(self, items: Sequence[Item]) -> list[engine.Note]:
         """Remove shared notes from the project.
 
         Raises:

@@ -36,8 +36,6 @@ class NotFound(MemsearchError):
 class Unreachable(MemsearchError):
     """Something that is needed can't be reached, read or written."""
 
-    exit_code = 3
-
 
 class SettingsError(MemsearchError):
     """A settings file is wrong. The message names the file, line and key."""

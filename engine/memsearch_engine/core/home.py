@@ -49,12 +49,65 @@ def private(path: Path) -> None:
                     file.chmod(0o600)
 
 
+class _Below:
+    """A path below the root of a home."""
+
+    def __init__(self, *parts: str) -> None:
+        self._parts = parts
+
+    def __get__(self, home: Home, _: type) -> Path:
+        return home.root.joinpath(*self._parts)
+
+
 class Home:
     """``MEMSEARCH_HOME`` (default ``~/.memsearch``) and the places inside it.
 
     ``index/`` and ``cache.db`` are caches that may be deleted at any moment; ``state.db`` and
     ``history.db`` are durable; everything is readable by its owner only.
     """
+
+    #: The owner's settings file.
+    config = _Below("config.toml")
+    #: The folder of the vector indexes.
+    index = _Below("index")
+    #: The catalog. It may be deleted at any time.
+    cache_db = _Below("cache.db")
+    #: The database of projects, jobs, costs, coverage and injections.
+    state_db = _Below("state.db")
+    #: The database of changes that can be undone.
+    history_db = _Below("history.db")
+    #: The folder of the event queue.
+    inbox = _Below("inbox")
+    #: A file that changes with each decision of the owner (``freshness.changed``).
+    generation = _Below("context", "generation")
+    #: The folder of the archived turns.
+    evidence = _Below("evidence")
+    #: Cache of the offsets of turns in large transcripts.
+    offsets = _Below("offsets")
+    #: The workspace of the long-term memory: its sources and its accepted documents.
+    longterm = _Below("longterm")
+    #: Searchable copies of the long-term memory, a folder per project; derived.
+    longterm_search = _Below("longterm.search")
+    #: The bare git repository with earlier states of the long-term memory.
+    #:
+    #: It is beside the workspace, because a repository inside it would be the user's own.
+    longterm_baseline = _Below("longterm.git")
+    #: Where a consolidation works; created anew by each.
+    longterm_staging = _Below("longterm.next")
+    #: The folder of database copies from before migrations.
+    backups = _Below("backups")
+    #: The folder of the embedding models.
+    models = _Below("models")
+    #: The folder of sockets and locks.
+    run = _Below("run")
+    #: The folder of the locks of single files.
+    locks = _Below("run", "locks")
+    #: The lock that the running service holds.
+    service_lock = _Below("run", "service.lock")
+    #: The file with the process id of the service.
+    service_pid = _Below("run", "service.json")
+    #: The log file of the service.
+    log = _Below("logs", "service.log")
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -96,36 +149,6 @@ class Home:
         """Return the home that the environment names."""
         return cls(Path(paths.home_root()))
 
-    @property
-    def config(self) -> Path:
-        """The owner's settings file."""
-        return self.root / "config.toml"
-
-    @property
-    def index(self) -> Path:
-        """The folder of the vector indexes."""
-        return self.root / "index"
-
-    @property
-    def cache_db(self) -> Path:
-        """The catalog. It may be deleted at any time."""
-        return self.root / "cache.db"
-
-    @property
-    def state_db(self) -> Path:
-        """The database of projects, jobs, costs, coverage and injections."""
-        return self.root / "state.db"
-
-    @property
-    def history_db(self) -> Path:
-        """The database of changes that can be undone."""
-        return self.root / "history.db"
-
-    @property
-    def inbox(self) -> Path:
-        """The folder of the event queue."""
-        return self.root / "inbox"
-
     def draft(self, path: str, entry_id: str) -> Path:
         """The file of an unsaved edit."""
         from memsearch_engine.core.ids import digest
@@ -142,82 +165,9 @@ class Home:
         """The prepared text for the start of a session, by memory folder."""
         return Path(paths.context(str(self.root), memory))
 
-    @property
-    def generation(self) -> Path:
-        """A file that changes with each decision of the owner (``freshness.changed``)."""
-        return self.root / "context" / "generation"
-
-    @property
-    def evidence(self) -> Path:
-        """The folder of the archived turns."""
-        return self.root / "evidence"
-
-    @property
-    def offsets(self) -> Path:
-        """Cache of the offsets of turns in large transcripts."""
-        return self.root / "offsets"
-
     def staleness_cache(self, project: str) -> Path:
         """Cache of the history of a project's repository."""
         return self.root / "ground" / f"{project}.db"
-
-    @property
-    def longterm(self) -> Path:
-        """The workspace of the long-term memory: its sources and its accepted documents."""
-        return self.root / "longterm"
-
-    @property
-    def longterm_search(self) -> Path:
-        """Searchable copies of the long-term memory, a folder per project; derived."""
-        return self.root / "longterm.search"
-
-    @property
-    def longterm_baseline(self) -> Path:
-        """The bare git repository with earlier states of the long-term memory.
-
-        It is beside the workspace, because a repository inside it would be the user's own.
-        """
-        return self.root / "longterm.git"
-
-    @property
-    def longterm_staging(self) -> Path:
-        """Where a consolidation works; created anew by each."""
-        return self.root / "longterm.next"
-
-    @property
-    def backups(self) -> Path:
-        """The folder of database copies from before migrations."""
-        return self.root / "backups"
-
-    @property
-    def models(self) -> Path:
-        """The folder of the embedding models."""
-        return self.root / "models"
-
-    @property
-    def run(self) -> Path:
-        """The folder of sockets and locks."""
-        return self.root / "run"
-
-    @property
-    def locks(self) -> Path:
-        """The folder of the locks of single files."""
-        return self.run / "locks"
-
-    @property
-    def service_lock(self) -> Path:
-        """The lock that the running service holds."""
-        return self.run / "service.lock"
-
-    @property
-    def service_pid(self) -> Path:
-        """The file with the process id of the service."""
-        return self.run / "service.json"
-
-    @property
-    def log(self) -> Path:
-        """The log file of the service."""
-        return self.root / "logs" / "service.log"
 
     @property
     def socket(self) -> Path:

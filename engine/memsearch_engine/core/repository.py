@@ -13,7 +13,7 @@ import io
 import os
 import stat
 import time
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Iterator
 from typing import Any
 
 from memsearch_engine.core import safe_files
@@ -37,7 +37,8 @@ def fingerprint(common_dir: str) -> tuple[str, str]:
     """
     if not common_dir or not is_ours(common_dir):
         return "", ""
-    return _first_commit(common_dir), _remote(common_dir)
+    remote = _configured(os.path.join(common_dir, "config"), b"remote", b"origin", name=b"url")
+    return _first_commit(common_dir), remote or ""
 
 
 def is_ours(folder: str) -> bool:
@@ -91,37 +92,61 @@ def _alternates(folder: str) -> list[str]:
     return [os.path.join(folder, "objects", line) for line in lines]
 
 
-def _first_commit(folder: str) -> str:
+@contextlib.contextmanager
+def _objects(folder: str) -> Iterator[Any]:
+    """Open the objects of a repository (dulwich).
+
+    Any error ends the block early: a damaged repository, or a part that was never fetched, raises
+    errors of many types.
+    """
     from dulwich.object_store import DiskObjectStore  # 60 ms, once in a project's life
-    from dulwich.objects import Commit
-    from dulwich.refs import DiskRefsContainer
 
     store = DiskObjectStore(os.path.join(folder, "objects"))
-    try:
-        head = DiskRefsContainer(folder).follow(b"HEAD")[1]  # type: ignore[arg-type]
+    with contextlib.closing(store), contextlib.suppress(Exception):
+        yield store
+
+
+def _head(folder: str) -> Any:
+    from dulwich.refs import DiskRefsContainer
+
+    return DiskRefsContainer(folder).follow(b"HEAD")[1]  # type: ignore[arg-type]
+
+
+def _commits(store: Any, head: Any, cut: Container[bytes] = ()) -> Iterator[tuple[bytes, Any]]:
+    """Yield *head* and its ancestors as (name, commit), for at most ``_MAX_S`` seconds.
+
+    Args:
+        cut: commits whose parents are not followed.
+
+    Raises:
+        KeyError: a commit is missing.
+        ValueError: one is not a commit, or there are too many.
+    """
+    from dulwich.objects import Commit
+
+    end = time.monotonic() + _MAX_S
+    seen, waiting = {head}, [head]
+    while waiting:
+        name = waiting.pop()
+        commit = store[name]
+        if not isinstance(commit, Commit) or time.monotonic() > end:
+            raise ValueError(name)
+        yield name, commit
+        parents = [] if name in cut else commit.parents
+        waiting += [parent for parent in parents if parent not in seen]
+        seen.update(parents)
+
+
+def _first_commit(folder: str) -> str:
+    with _objects(folder) as store:
         cut = shallow(folder)
-        end = time.monotonic() + _MAX_S
-        seen, waiting = {head}, [head]
-        roots: list[tuple[Any, Any]] = []
-        while waiting:
-            name = waiting.pop()
-            commit = store[name] if name else None
-            if not isinstance(commit, Commit) or time.monotonic() > end:
-                return ""
-            parents = [] if name in cut else commit.parents
-            if not parents:
-                roots.append((commit.commit_time, name))
-            for parent in parents:
-                if parent not in seen:
-                    seen.add(parent)
-                    waiting.append(parent)
-        return min(roots)[1].decode("ascii") if roots else ""
-    except (
-        Exception
-    ):  # a damaged repository, or a part that was never fetched: dulwich has many words for it
-        return ""
-    finally:
-        store.close()
+        roots = [
+            (commit.commit_time, name)
+            for name, commit in _commits(store, _head(folder), cut)
+            if name in cut or not commit.parents
+        ]
+        return min(roots)[1].decode("ascii")
+    return ""
 
 
 def authors_of(common_dir: str, relative: str, path: str) -> set[str]:
@@ -131,60 +156,43 @@ def authors_of(common_dir: str, relative: str, path: str) -> set[str]:
     """
     if not common_dir or not is_ours(common_dir):
         return set()
-    from dulwich.object_store import DiskObjectStore, tree_lookup_path
-    from dulwich.objects import Blob, Commit
-    from dulwich.refs import DiskRefsContainer
+    from dulwich.object_store import tree_lookup_path
+    from dulwich.objects import Blob
 
-    store: Any = DiskObjectStore(os.path.join(common_dir, "objects"))
-    parts = os.fsencode(relative)
+    with _objects(common_dir) as store:
 
-    def blob(name: bytes) -> bytes:
-        try:
-            return tree_lookup_path(store.__getitem__, store[name].tree, parts)[1]
-        except KeyError:
-            return b""
+        def blob(name: bytes) -> bytes:
+            try:
+                parts = os.fsencode(relative)
+                return tree_lookup_path(store.__getitem__, store[name].tree, parts)[1]
+            except KeyError:
+                return b""
 
-    try:
-        head = DiskRefsContainer(common_dir).follow(b"HEAD")[1]  # type: ignore[arg-type]
-        if not head or blob(head) != Blob.from_string(safe_files.read(path)).id:
+        head = _head(common_dir)
+        if blob(head) != Blob.from_string(safe_files.read(path)).id:
             return set()
         found: set[str] = set()
-        end = time.monotonic() + _MAX_S
-        seen, waiting = {head}, [head]
-        while waiting:
-            name = waiting.pop()
-            commit = store[name]
-            if not isinstance(commit, Commit) or time.monotonic() > end:
-                return set()
+        for name, commit in _commits(store, head):
             here = blob(name)
             if here and here not in [blob(parent) for parent in commit.parents]:
                 address = commit.author.rpartition(b"<")[2].rstrip(b"> ")
                 found.add(address.decode("utf-8", "replace").lower())
-            waiting += [parent for parent in commit.parents if parent not in seen]
-            seen.update(commit.parents)
         return found
-    except Exception:  # a damaged repository, or a part that was never fetched
-        return set()
-    finally:
-        store.close()
+    return set()
 
 
 def at_commit(common_dir: str, commit: str, relative: str) -> bytes | None:
     """Content of a file at *commit* (40 hex digits); None if missing or not trusted."""
     if not is_ours(common_dir):
         return None
-    from dulwich.object_store import DiskObjectStore, tree_lookup_path
+    from dulwich.object_store import tree_lookup_path
 
-    store: Any = DiskObjectStore(os.path.join(common_dir, "objects"))
-    try:
+    with _objects(common_dir) as store:
         name = tree_lookup_path(
             store.__getitem__, store[commit.encode("ascii")].tree, os.fsencode(relative)
         )[1]
         return bytes(store[name].data)
-    except Exception:  # not there; a damaged repository, or a part that was never fetched
-        return None
-    finally:
-        store.close()
+    return None
 
 
 def worktrees(common_dir: str) -> list[str]:
@@ -193,48 +201,39 @@ def worktrees(common_dir: str) -> list[str]:
     with contextlib.suppress(OSError):
         for name in os.listdir(os.path.join(common_dir, "worktrees")) if common_dir else ():
             with contextlib.suppress(OSError):
-                line = safe_files.read(
-                    os.path.join(common_dir, "worktrees", name, "gitdir"), _MAX_LINE
-                ).decode("utf-8", "replace")
-                found.append(os.path.dirname(line.strip()))
+                line = _line(os.path.join(common_dir, "worktrees", name, "gitdir"))
+                found.append(os.path.dirname(line))
     return [folder for folder in found if os.path.isabs(folder)]
 
 
 def user_name(common_dir: str) -> str:
     """``user.name`` from the repository's or the user's configuration; ``""`` if unset."""
-    from dulwich.config import ConfigFile
-
     own = [os.path.join(common_dir, "config")] if common_dir and is_ours(common_dir) else []
     xdg = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
-    for path in (*own, "~/.gitconfig", f"{xdg}/git/config"):
-        try:
-            text = safe_files.read(os.path.expanduser(path), safe_files.MAX_SETTINGS)
-            return (
-                ConfigFile.from_file(io.BytesIO(text))
-                .get((b"user",), b"name")
-                .decode("utf-8", "replace")
-            )
-        except (OSError, KeyError, ValueError):
-            continue
-    return ""
+    paths = (*own, os.path.expanduser("~/.gitconfig"), os.path.expanduser(f"{xdg}/git/config"))
+    names = (_configured(path, b"user", name=b"name") for path in paths)
+    return next((name for name in names if name is not None), "")
 
 
 def foreign_format(folder: str) -> str:
     """Return ``reftable`` or ``sha256`` if that format can't be read here; otherwise ``""``."""
+    for name, usual in ((b"refstorage", "files"), (b"objectformat", "sha1")):
+        found = _configured(os.path.join(folder, "config"), b"extensions", name=name)
+        if found is not None and found.lower() != usual:
+            return found.lower()
+    return ""
+
+
+def _configured(path: str, *section: bytes, name: bytes) -> str | None:
+    """Return a value of a git configuration file; None if it is not set or cannot be read."""
     from dulwich.config import ConfigFile
 
     try:
-        config = ConfigFile.from_file(
-            io.BytesIO(safe_files.read(os.path.join(folder, "config"), safe_files.MAX_SETTINGS))
-        )
-    except (OSError, ValueError):
-        return ""
-    for name, usual in ((b"refstorage", "files"), (b"objectformat", "sha1")):
-        with contextlib.suppress(KeyError):
-            found = config.get((b"extensions",), name).decode("utf-8", "replace").lower()
-            if found != usual:
-                return found
-    return ""
+        text = safe_files.read(path, safe_files.MAX_SETTINGS)
+        value = ConfigFile.from_file(io.BytesIO(text)).get(section, name)
+    except (OSError, KeyError, ValueError):
+        return None
+    return value.decode("utf-8", "replace")
 
 
 def shallow(folder: str) -> set[bytes]:
@@ -247,36 +246,14 @@ def shallow(folder: str) -> set[bytes]:
         return set()
 
 
-def _remote(folder: str) -> str:
-    from dulwich.config import ConfigFile
-
-    try:
-        text = safe_files.read(os.path.join(folder, "config"), safe_files.MAX_SETTINGS)
-        return (
-            ConfigFile.from_file(io.BytesIO(text))
-            .get((b"remote", b"origin"), b"url")
-            .decode("utf-8", "replace")
-        )
-    except (OSError, KeyError, ValueError):
-        return ""
-
-
 def current_branch(folder: str) -> str:
     """The checked-out branch at *folder* (also a linked worktree); ``""`` if there is none."""
-    folder = os.path.realpath(folder)
-    while not os.path.lexists(os.path.join(folder, ".git")):
-        if folder == os.path.dirname(folder):
-            return ""
-        folder = os.path.dirname(folder)
-    git = os.path.join(folder, ".git")
+    folder = _root_of(os.path.realpath(folder))
+    git = os.path.join(folder, ".git") if folder else ""
     try:
-        if not os.path.isdir(git):
+        if git and not os.path.isdir(git):
             git = git_folder(folder, git)  # '' where a stranger's file names somebody else's
-        head = (
-            safe_files.read(os.path.join(git, "HEAD"), _MAX_LINE).decode("utf-8", "replace").strip()
-            if git
-            else ""
-        )
+        head = _line(os.path.join(git, "HEAD")) if git else ""
     except OSError:
         return ""
     name = head.removeprefix(_ON_BRANCH) if head.startswith(_ON_BRANCH) else ""
@@ -286,22 +263,14 @@ def current_branch(folder: str) -> str:
 def head_of(common_dir: str) -> str:
     """The commit of HEAD; ``""`` if it cannot be read simply."""
     try:
-        head = (
-            safe_files.read(os.path.join(common_dir, "HEAD"), _MAX_LINE)
-            .decode("ascii", "replace")
-            .strip()
-        )
+        head = _line(os.path.join(common_dir, "HEAD"))
         if not head.startswith("ref: "):
             return head
         name = head.removeprefix("ref: ")
         if ".." in name or name.endswith(f"/{_ELSEWHERE}") or not name.startswith("refs/"):
             return ""
         try:
-            return (
-                safe_files.read(os.path.join(common_dir, name), _MAX_LINE)
-                .decode("ascii", "replace")
-                .strip()
-            )
+            return _line(os.path.join(common_dir, name))
         except FileNotFoundError:
             packed = safe_files.read(os.path.join(common_dir, "packed-refs"), _MAX_INDEX).decode(
                 "utf-8", "replace"
@@ -325,14 +294,10 @@ def came_along(path: str) -> bool:
         if info.st_uid != os.geteuid() or not stat.S_ISREG(info.st_mode):
             return True
         folder = os.path.realpath(os.path.dirname(path))
-        root = folder
-        while not os.path.lexists(os.path.join(root, ".git")):
-            if root == os.path.dirname(root):
-                return False
-            root = os.path.dirname(root)
-        index = _index_of(os.path.join(root, ".git"))
+        root = _root_of(folder)
+        index = _index_of(os.path.join(root, ".git")) if root else ""
         if not os.path.exists(index):
-            return False  # nothing was ever added
+            return False  # no repository, or nothing was ever added
         name = os.fsencode(
             os.path.relpath(os.path.join(folder, os.path.basename(path)), root)
         ).replace(os.fsencode(os.sep), b"/")
@@ -342,6 +307,20 @@ def came_along(path: str) -> bool:
         )
     except Exception:  # a made-up index may break its reader in any way
         return True
+
+
+def _root_of(folder: str) -> str:
+    """Return *folder*, or the nearest folder above it, that has a ``.git``; ``""`` for none."""
+    while not os.path.lexists(os.path.join(folder, ".git")):
+        if folder == os.path.dirname(folder):
+            return ""
+        folder = os.path.dirname(folder)
+    return folder
+
+
+def _line(path: str) -> str:
+    """Return the text of a small git file. Raises OSError."""
+    return safe_files.read(path, _MAX_LINE).decode("utf-8", "replace").strip()
 
 
 def _index_of(git: str) -> str:

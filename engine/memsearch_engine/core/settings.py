@@ -14,6 +14,7 @@ import os
 import re
 import types
 import typing
+from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -55,14 +56,9 @@ def load(
             continue
         try:
             # The owner's file may be a link to anywhere, a project's may not leave the project.
-            file = os.path.realpath(path) if allowed is None else path
-            text = safe_files.read(file, safe_files.MAX_SETTINGS).decode("utf-8")
+            text = _text(path, os.path.realpath(path) if allowed is None else path)
         except FileNotFoundError:
             continue
-        except (OSError, UnicodeDecodeError) as error:
-            raise SettingsError(
-                f"{path} can't be read: {getattr(error, 'strerror', '') or error}"
-            ) from error
         import tomllib  # 2 ms; many homes have no settings file
 
         try:
@@ -112,7 +108,7 @@ def _typed(
                     f"unknown setting `{key}`", "`memsearch config list` shows them all"
                 )
             warnings.append(f"{where(path, text, key)}: unknown setting `{key}` ignored")
-            _drop(merged, key)
+            _drop(merged, _parts(key))
     try:
         # the first conversion takes 4 ms, and many homes have no settings
         settings = msgspec.convert(merged, Settings, strict=True) if merged else Settings()
@@ -130,6 +126,26 @@ def _typed(
     return settings
 
 
+def _text(path: Path, file: Path | str = "") -> str:
+    """Read a settings file.
+
+    Args:
+        path: its name in errors.
+        file: where it is, if that is another path.
+
+    Raises:
+        FileNotFoundError: it does not exist.
+        SettingsError: it can't be read.
+    """
+    try:
+        return safe_files.read(file or path, safe_files.MAX_SETTINGS).decode("utf-8")
+    except FileNotFoundError:
+        raise
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", "") or error
+        raise SettingsError(f"{path} can't be read: {reason}") from error
+
+
 def _key_in(message: str, merged: dict[str, Any]) -> str:
     """Return the dotted key in a validation error.
 
@@ -141,11 +157,8 @@ def _key_in(message: str, merged: dict[str, Any]) -> str:
         return path
     pattern = re.compile(re.escape(path).replace(re.escape("[...]"), r"\.[^.]+"))
     for key, value in flatten(merged).items():
-        if pattern.fullmatch(key):
-            try:
-                msgspec.convert(value, _hint(key) or str, strict=True)
-            except msgspec.ValidationError:
-                return key
+        if pattern.fullmatch(key) and not _fits(key, value):
+            return key
     return path
 
 
@@ -196,25 +209,25 @@ def _keys(struct: type, prefix: str) -> dict[str, Any]:
 
 def value_of(settings: Settings, key: str) -> Any:
     """The value of a dotted key."""
-    value: Any = settings
-    for name in key.split("."):
-        value = getattr(value, name)
-    return value
+    return attrgetter(key)(settings)
+
+
+#: Tables with a name of the user's own, and the type of each.
+_NAMED_TABLES = {
+    r"llm\.providers\.[^.]+": Provider,
+    r"plugins\.[^.]+\.summarize": Summarize,
+    r"plugins\.[^.]+\.memory_to_skill": SkillTask,
+    r"plugins\.[^.]+\.(project_review|user_profile)": Task,
+}
 
 
 def _hint(key: str) -> Any:
     if key.startswith(_KEYS_TABLE):
         return str
     table, _, name = key.rpartition(".")
-    if re.fullmatch(r"llm\.providers\.[^.]+", table):
-        return typing.get_type_hints(Provider, include_extras=True).get(name)
-    if re.fullmatch(r"plugins\.[^.]+\.summarize", table):
-        return typing.get_type_hints(Summarize, include_extras=True).get(name)
-    if match := re.fullmatch(
-        r"plugins\.[^.]+\.(project_review|user_profile|memory_to_skill)", table
-    ):
-        struct = SkillTask if match[1] == "memory_to_skill" else Task
-        return typing.get_type_hints(struct, include_extras=True).get(name)
+    for pattern, struct in _NAMED_TABLES.items():
+        if re.fullmatch(pattern, table):
+            return typing.get_type_hints(struct, include_extras=True).get(name)
     return keys().get(key)
 
 
@@ -311,9 +324,7 @@ def set_in_project(file: Path, key: str, raw: str) -> Any:
         SettingsError: the key is not allowed there, or the value is not valid.
     """
     if key in compatibility.PROJECT_KEYS:
-        value: Any = (
-            int(raw) if isinstance(compatibility.KEYS[key], int) and raw.isdecimal() else raw
-        )
+        value: Any = _own_type(compatibility.KEYS[key], raw)
     elif key.startswith(PROJECT_KEYS) and (hint := _hint(key)) is not None:
         value = _parse_value(key, raw, hint)
     else:
@@ -342,7 +353,7 @@ def _parts(key: str) -> list[str]:
     return key.split(".") if name == key else [*_KEYS_TABLE.strip(".").split("."), name]
 
 
-def _pop_nested(table: Any, parts: list[str]) -> None:
+def _drop(table: Any, parts: list[str]) -> None:
     for part in parts[:-1]:
         table = table.get(part)
         if not isinstance(table, dict):
@@ -360,15 +371,9 @@ def _write(file: Path, values: dict[str, Any], *, private: bool = False) -> None
     import tomlkit  # only here: 40 ms
 
     try:
-        text = safe_files.read(file, safe_files.MAX_SETTINGS).decode("utf-8")
+        document = tomlkit.parse(_text(file))
     except FileNotFoundError:
-        text = ""
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(
-            f"{file} can't be read: {getattr(error, 'strerror', '') or error}"
-        ) from error
-    try:
-        document = tomlkit.parse(text)
+        document = tomlkit.document()
     except tomlkit.exceptions.TOMLKitError as error:
         raise SettingsError(
             f"{file}: not valid TOML: {error}", "correct the file, or move it aside"
@@ -382,7 +387,7 @@ def _write(file: Path, values: dict[str, Any], *, private: bool = False) -> None
             table = table[part]
         if value is None:
             table.pop(name, None)
-            _pop_nested(document, key.split("."))  # as an older version wrote names with dots
+            _drop(document, key.split("."))  # as an older version wrote names with dots
         else:
             table[name] = value
     try:
@@ -455,10 +460,3 @@ def _put(table: dict[str, Any], key: str, value: Any) -> None:
         if not isinstance(table, dict):
             raise SettingsError(f"`{key}`: `{part}` is not a table")
     table[name] = value
-
-
-def _drop(table: dict[str, Any], key: str) -> None:
-    *tables, name = _parts(key)
-    for part in tables:
-        table = table[part]
-    table.pop(name, None)

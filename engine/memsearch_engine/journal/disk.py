@@ -44,18 +44,15 @@ def locked(home: Home, path: str) -> Iterator[None]:
             try:
                 yield
             finally:
-                _note_write(home)
+                # the kernel's own time stamp is the same for writes within milliseconds
+                now = time.time_ns()
+                with contextlib.suppress(OSError):
+                    os.utime(home.locks, ns=(now, now))
     except filelock.Timeout as error:
         raise Unreachable(
             f"{path} has been locked by another memsearch process for {LOCK_TIMEOUT_S:.0f} s",
             "see `memsearch service status`, then try again",
         ) from error
-
-
-def _note_write(home: Home) -> None:
-    now = time.time_ns()  # the kernel's own time stamp is the same for writes within milliseconds
-    with contextlib.suppress(OSError):
-        os.utime(home.locks, ns=(now, now))
 
 
 def last_write(home: Home) -> int:

@@ -138,10 +138,6 @@ def list_files(root: str | os.PathLike[str]) -> FolderListing:
         try:
             with os.scandir(folder) as found:
                 items = sorted(found, key=lambda item: item.name)
-        except FileNotFoundError as error:
-            listing.problems.append((folder, error.strerror or "not found"))
-            listing.complete = False
-            continue
         except OSError as error:
             listing.problems.append((folder, error.strerror or str(error)))
             listing.complete = False
@@ -172,18 +168,18 @@ def list_files(root: str | os.PathLike[str]) -> FolderListing:
 def _add(listing: FolderListing, path: str) -> None:
     try:
         info = os.stat(path)
+        if not stat.S_ISREG(info.st_mode):
+            problem = "not a regular file"
+        elif info.st_size > safe_files.MAX_NOTES:
+            problem = f"larger than {safe_files.MAX_NOTES >> 20} MB"
+        else:
+            listing.files.append(DayFile(path, day_of(path), info.st_mtime_ns, info.st_size))
+            return
     except FileNotFoundError:
-        listing.problems.append((path, "broken link" if os.path.islink(path) else "vanished"))
-        return
+        problem = "broken link" if os.path.islink(path) else "vanished"
     except OSError as error:
-        listing.problems.append((path, error.strerror or str(error)))
-        return
-    if stat.S_ISREG(info.st_mode) and info.st_size > safe_files.MAX_NOTES:
-        listing.problems.append((path, f"larger than {safe_files.MAX_NOTES >> 20} MB"))
-    elif stat.S_ISREG(info.st_mode):
-        listing.files.append(DayFile(path, day_of(path), info.st_mtime_ns, info.st_size))
-    else:
-        listing.problems.append((path, "not a regular file"))
+        problem = error.strerror or str(error)
+    listing.problems.append((path, problem))
 
 
 def list_days(memory: str | os.PathLike[str]) -> list[DayFile]:

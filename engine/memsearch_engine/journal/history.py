@@ -87,7 +87,7 @@ class History:
         marks = ",".join("?" * len(_COLUMNS))
         with self.database.transaction() as db:
             cursor = db.execute(
-                f"INSERT INTO changes ({','.join(_COLUMNS)}) VALUES ({marks})", tuple(values)
+                f"INSERT INTO changes ({','.join(_COLUMNS)}) VALUES ({marks})", values
             )
             seq = int(cursor.lastrowid or 0)
             if change.op == "delete":
@@ -148,11 +148,7 @@ class History:
             "SELECT path FROM changes WHERE state='intent' UNION "
             "SELECT c.path FROM undos u JOIN changes c USING (seq) WHERE u.state='intent'"
         )
-        return (
-            []
-            if self.database.is_new
-            else [path for (path,) in self.database.execute(query).fetchall()]
-        )
+        return [path for (path,) in self._rows(query)]
 
     def intents(self, path: str) -> list[Change]:
         """Return the changes of a file that were begun but not confirmed."""
@@ -207,9 +203,7 @@ class History:
             "(SELECT 1 FROM changes AS later WHERE later.entry_id=changes.entry_id "
             "AND later.seq>changes.seq AND later.state='done')"
         )
-        if self.database.is_new:
-            return {}
-        return {name: before.rstrip() for name, before in self.database.execute(query)}
+        return {name: before.rstrip() for name, before in self._rows(query)}
 
     def last_done(self, memory: str = "", entry_id: str = "") -> list[Change]:
         """Return the newest batch of changes that can be undone, newest first; empty for none."""
@@ -259,8 +253,6 @@ class History:
         Args:
             at: seconds since 1970.
         """
-        if self.database.is_new:
-            return []
         return self._select(
             "seq IN (SELECT min(seq) FROM changes c WHERE memory=? AND at>? "
             "AND state='done' AND (op<>'add' OR EXISTS (SELECT 1 FROM changes d"
@@ -271,17 +263,11 @@ class History:
 
     def begins(self) -> float:
         """Return the time of the oldest stored change (since 1970); 0 if none was pruned."""
-        if self.database.is_new:
-            return 0.0
-        row = self.database.execute(
-            "SELECT seq, at FROM changes WHERE state<>'pruned' ORDER BY seq LIMIT 1"
-        ).fetchone()
-        return float(row[1]) if row and row[0] > 1 else 0.0
+        rows = self._rows("SELECT seq, at FROM changes WHERE state<>'pruned' ORDER BY seq LIMIT 1")
+        return next((float(at) for seq, at in rows if seq > 1), 0.0)
 
     def undone_since(self, memory: str, at: float) -> list[Change]:
         """For each entry, the last change that was made before *at* and undone after it."""
-        if self.database.is_new:
-            return []
         return self._select(
             "seq IN (SELECT max(seq) FROM changes WHERE memory=? AND at<=? "
             "AND state='undone' AND undone_at>? GROUP BY entry_id) ORDER BY seq",
@@ -294,8 +280,6 @@ class History:
 
     def is_deleted(self, entry_id: str) -> bool:
         """Whether the owner's last decision deleted this entry, so that capture omits it."""
-        if self.database.is_new:
-            return False
         last = self._select(
             "entry_id=? AND state IN ('done','pruned') ORDER BY seq DESC LIMIT 1", (entry_id,)
         )
@@ -303,13 +287,11 @@ class History:
 
     def deleted_turn(self, turn: str) -> bool:
         """Whether the owner deleted an entry of this turn, in any session: a fork copies turns."""
-        if self.database.is_new:
-            return False
         query = (
             "SELECT 1 FROM deleted_turns JOIN changes USING (seq) "
             "WHERE turn=? AND op='delete' AND state IN ('done','pruned')"
         )
-        return self.database.execute(query, (turn,)).fetchone() is not None
+        return bool(self._rows(query, (turn,)))
 
     def prune(self, *, max_bytes: int = 0, max_days: float = 0, dry_run: bool = False) -> int:
         """Delete the versions of the oldest changes, and return their number.
@@ -321,12 +303,10 @@ class History:
             max_days: the highest age; 0 for no limit.
             dry_run: only count.
         """
-        if self.database.is_new:
-            return 0
-        rows = self.database.execute(
+        rows = self._rows(
             "SELECT seq, at, length(before) + length(after), op, state FROM changes "
             "WHERE state IN ('done','undone') ORDER BY seq DESC"
-        ).fetchall()
+        )
         oldest = time.time() - max_days * 86400 if max_days else 0.0
         total, gone = 0, []
         for seq, at, size, op, state in rows:
@@ -368,12 +348,12 @@ class History:
         return self._select(f"batch=? AND state=? ORDER BY seq {order}", (newest[0].batch, state))
 
     def _select(self, where: str, values: tuple[Any, ...]) -> list[Change]:
-        if self.database.is_new:
-            return []
-        rows = self.database.execute(
-            f"SELECT seq,{','.join(_COLUMNS)} FROM changes WHERE {where}", values
-        ).fetchall()
+        rows = self._rows(f"SELECT seq,{','.join(_COLUMNS)} FROM changes WHERE {where}", values)
         return [Change(seq=row[0], **dict(zip(_COLUMNS, row[1:]))) for row in rows]
+
+    def _rows(self, query: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+        """Return the rows of a query; [] if there is no history yet."""
+        return [] if self.database.is_new else self.database.execute(query, values).fetchall()
 
 
 def _scope(memory: str, entry_id: str) -> tuple[str, tuple[Any, ...]]:

@@ -68,10 +68,17 @@ def _name_deleted_turns(db: sqlite3.Connection) -> None:
         "PRIMARY KEY (turn, seq)) WITHOUT ROWID"
     )
     if "changes" in tables_of(db):
-        for seq, before in db.execute(
-            "SELECT seq, before FROM changes WHERE op='delete'"
-        ).fetchall():
-            store_turns(db, seq, before)
+        _catch_up(db)
+
+
+def _catch_up(db: sqlite3.Connection) -> None:
+    """Store the turns of deletions that an older program has written since."""
+    query = (
+        "SELECT seq, before FROM changes "
+        "WHERE op='delete' AND seq > (SELECT coalesce(max(seq), 0) FROM deleted_turns)"
+    )
+    for seq, before in db.execute(query).fetchall():
+        store_turns(db, seq, before)
 
 
 def store_turns(db: sqlite3.Connection, seq: int, before: bytes) -> None:
@@ -83,16 +90,6 @@ def store_turns(db: sqlite3.Connection, seq: int, before: bytes) -> None:
     """
     rows = {(name.decode("utf-8", "replace"), seq) for name in _TURNS.findall(before)}
     db.executemany("INSERT OR IGNORE INTO deleted_turns (turn, seq) VALUES (?,?)", rows)
-
-
-def _catch_up(db: sqlite3.Connection) -> None:
-    """Store the turns of deletions that an older program has written since."""
-    query = (
-        "SELECT seq, before FROM changes "
-        "WHERE op='delete' AND seq > (SELECT coalesce(max(seq), 0) FROM deleted_turns)"
-    )
-    for seq, before in db.execute(query).fetchall():
-        store_turns(db, seq, before)
 
 
 _STEPS = (_name_deleted_turns,)
@@ -127,12 +124,11 @@ class HistoryDatabase:
                 db.execute("PRAGMA synchronous=FULL")
                 db.executescript(_SCHEMA)
                 _catch_up(db)
-            except sqlite3.Error as error:
+            except (sqlite3.Error, Unreachable) as error:
                 db.close()
+                if isinstance(error, Unreachable):
+                    raise
                 raise _unusable(self.path, error) from error
-            except Unreachable:
-                db.close()
-                raise
             self._connection = db
         return self._connection
 

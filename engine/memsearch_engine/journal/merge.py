@@ -404,25 +404,18 @@ class _Merge:
         children: dict[str, list[str]] = {}
         for key, piece in self.pieces.items():
             children.setdefault(piece.parent, []).append(key)
-        done: list[_Piece] = []
-        placed: set[str] = set()
+        placed: dict[str, _Piece] = {}
 
-        def place(parent: str) -> None:
-            for key in self._sorted(parent, children.get(parent, [])):
+        def place(keys: list[str]) -> None:
+            for key in keys:
                 if key not in placed:
-                    placed.add(key)
-                    done.append(self.pieces[key])
-                    place(key)
+                    placed[key] = self.pieces[key]
+                    place(self._sorted(key, children.get(key, [])))
 
-        place("")
-        for key in sorted(
-            self.pieces.keys() - placed
-        ):  # each stands under the other: somebody turned levels about
-            if key not in placed:
-                placed.add(key)
-                done.append(self.pieces[key])
-                place(key)
-        return done
+        place(self._sorted("", children.get("", [])))
+        # the others are under each other: somebody exchanged their levels
+        place(sorted(self.pieces.keys() - placed.keys()))
+        return list(placed.values())
 
     def _sorted(self, parent: str, keys: list[str]) -> list[str]:
         known = {key for key in keys if not any(key in names for names in self.after.values())}
@@ -462,15 +455,11 @@ class _Merge:
         Args:
             balance: close what a piece leaves open, so that it cannot swallow the next.
         """
-        parts: list[bytes] = []
         expected: list[bytes] = []
         head = head.replace(b"\r\n", b"\n")
-        if head.strip():
-            parts.append(
-                head if head.endswith(b"\n\n") or not order else head.rstrip(b"\n") + b"\n\n"
-            )
-        else:
-            parts.append(head)
+        if order and head.strip() and not head.endswith(b"\n\n"):
+            head = head.rstrip(b"\n") + b"\n\n"
+        parts = [head]
         for i, piece in enumerate(order):
             raw = piece.raw.replace(b"\r\n", b"\n")
             if balance:

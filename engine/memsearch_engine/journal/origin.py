@@ -24,7 +24,7 @@ from typing import Any
 from memsearch_engine.core import freshness
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.ids import digest
-from memsearch_engine.core.migrations import transaction
+from memsearch_engine.core.migrations import tables_of, transaction
 from memsearch_engine.core.project_location import author_of
 from memsearch_engine.core.state import complaining, connect
 from memsearch_engine.journal import shared
@@ -168,12 +168,7 @@ class Origin:
 
     def has_seen(self, body: str) -> bool:
         """Whether ``saw`` or a write recorded this text."""
-        with self._lock, complaining(self.home):
-            query, key = (
-                "SELECT 1 FROM origin_notes WHERE key=?",
-                key_of(body.encode("utf-8", "replace")),
-            )
-            return self._db().execute(query, (key,)).fetchone() is not None
+        return self.is_written_here(body.encode("utf-8", "replace"))
 
     def came_by(self, raw: bytes, *how: str) -> bool:
         """Whether these bytes came in one of these ways. ``CAPTURED``: unedited since capture."""
@@ -191,13 +186,7 @@ class Origin:
 
     def is_written_here(self, raw: bytes) -> bool:
         """Whether this home wrote or accepted these bytes, wherever they are."""
-        with self._lock, complaining(self.home):
-            return (
-                self._db()
-                .execute("SELECT 1 FROM origin_notes WHERE key=?", (key_of(raw),))
-                .fetchone()
-                is not None
-            )
+        return bool(self._how([key_of(raw)]))
 
     def known_keys(self, keys: Iterable[str]) -> set[str]:
         """The *keys* that this home wrote or released and that no decision replaced."""
@@ -265,12 +254,11 @@ class Origin:
         Raises:
             Unreachable: it can't be recorded.
         """
-        names = [(entry.id, entry.hash)]
         with self._lock, complaining(self.home):
-            self._db().executemany(
+            self._db().execute(
                 "UPDATE origin_states SET verdict=1, key=coalesce(key, x'') "
                 "WHERE id=? AND hash<>? AND verdict=0",
-                [(_id(name), bytes.fromhex(hash_)) for name, hash_ in names],
+                (_id(entry.id), bytes.fromhex(entry.hash)),
             )
         self._record(day, [(entry, Verdict.ACCEPTED)])
         freshness.changed(self.home)
@@ -335,7 +323,7 @@ class Origin:
             with self._lock, complaining(self.home), transaction(self._db()):
                 self._db().executemany(query, values)
 
-    def _select(self, what: str, values: Sequence[bytes]) -> list[tuple[Any, ...]]:
+    def _select(self, what: str, values: Sequence[bytes | str]) -> list[tuple[Any, ...]]:
         """Rows by ``SELECT *what* IN (*values*)``."""
         found: list[tuple[Any, ...]] = []
         with self._lock, complaining(self.home):
@@ -351,13 +339,8 @@ class Origin:
 
         They are replaced texts from the history, and the day of each current text, oldest first.
         """
-        with self._lock, complaining(self.home):
-            if (
-                not self._db()
-                .execute("SELECT 1 FROM origin_unread WHERE memory=?", (memory,))
-                .fetchone()
-            ):
-                return
+        if not self._select("1 FROM origin_unread WHERE memory", [memory]):
+            return
         history = History(self.home.history_db)
         try:
             changes = history.owners(memory)
@@ -388,40 +371,18 @@ class Origin:
         return {key: how for key, how in found.items() if how != _BODY}
 
     def _how(self, keys: list[str]) -> dict[str, str]:
-        found: dict[str, str] = {}
-        with self._lock, complaining(self.home):
-            for start in range(0, len(keys), 500):
-                batch = keys[start : start + 500]
-                marks = ",".join("?" * len(batch))
-                found.update(
-                    self._db().execute(
-                        f"SELECT key, how FROM origin_notes WHERE key IN ({marks})", batch
-                    )
-                )
-        return found
+        return dict(self._select("key, how FROM origin_notes WHERE key", keys))
 
     def _adopt(self, memory: str) -> None:
         """Import once what an earlier version stored for a folder, with releases by id."""
         if memory in self._adopted:
             return
-        with self._lock, complaining(self.home):
-            row = (
-                self._db()
-                .execute("SELECT how FROM origin_folders WHERE memory=?", (memory,))
-                .fetchone()
-            )
-            tables = {
-                name
-                for (name,) in self._db().execute(
-                    "SELECT name FROM sqlite_master WHERE type='table'"
-                )
-            }
+        rows = self._select("how FROM origin_folders WHERE memory", [memory])
+        if rows == [("adopt",)]:
             ids: set[str] = set()
-            if "trust_released" in tables:
-                ids = {
-                    name for (name,) in self._db().execute("SELECT entry_id FROM trust_released")
-                }
-        if row and row[0] == "adopt":
+            with self._lock, complaining(self.home):
+                if "trust_released" in tables_of(self._db()):
+                    ids = {i for (i,) in self._db().execute("SELECT entry_id FROM trust_released")}
             for file in list_files(memory).files:
                 entries = _entries(file.path)
                 self.wrote((entry.raw for entry in entries), "adopted")

@@ -72,16 +72,7 @@ def _copy_of(day: Document, anchor: Anchor) -> Entry | None:
     return None
 
 
-class _Step(msgspec.Struct, frozen=True):
-    """One change of one or several entries; the attributes as in ``Journal.splice``."""
-
-    memory: str
-    op: str
-    change: Callable[[Document, Entry], bytes] | None
-    batch: str
-    undoable: bool
-    ours: bool
-    decides: bool
+_Changing = Callable[[Document, Entry], bytes]
 
 
 class Journal(Undoable):
@@ -420,7 +411,7 @@ class Journal(Undoable):
         memory: str,
         op: str,
         targets: list[Target],
-        change: Callable[[Document, Entry], bytes] | None,
+        change: _Changing | None,
         *,
         undoable: bool = True,
         batch: str = "",
@@ -440,7 +431,7 @@ class Journal(Undoable):
         Returns:
             The changed entries, the last one first.
         """
-        step = _Step(memory, op, change, batch or uuid.uuid4().hex, undoable, ours, decides)
+        batch = batch or uuid.uuid4().hex
         self._refuse_longterm(targets)
         # all or none: every target is checked before the first is changed. The last one is changed
         # first, since equal notes of a day are identified by their order.
@@ -454,7 +445,9 @@ class Journal(Undoable):
             with disk.locked(self.home, path):
                 self.settle(path)
                 for _ in range(_ATTEMPTS):
-                    done = self._splice_one(path, target, step)
+                    done = self._splice_one(
+                        path, target, memory, op, change, batch, undoable, ours, decides
+                    )
                     if done is not None:
                         break
                 else:
@@ -478,8 +471,19 @@ class Journal(Undoable):
                 "`memsearch forget WORDS` takes it out; MEMORY.md can be edited",
             )
 
-    def _splice_one(self, path: str, target: Target, step: _Step) -> list[Entry] | None:
-        """Replace the bytes of one entry. The caller has the file's lock.
+    def _splice_one(
+        self,
+        path: str,
+        target: Target,
+        memory: str,
+        op: str,
+        change: _Changing | None,
+        batch: str,
+        undoable: bool,
+        ours: bool,
+        decides: bool,
+    ) -> list[Entry] | None:
+        """Replace the bytes of one entry as in ``splice``. The caller has the file's lock.
 
         Returns:
             The entry as it is now; [] if it was removed; None if another program changed the file
@@ -488,23 +492,23 @@ class Journal(Undoable):
         data, name = read_day_file(path), day_name(path)
         document = parse(data, name)
         entry = self.find_target(document, target)
-        if step.change is None:
+        if change is None:
             start, stop, after = entry.start, entry.stop, b""
         else:
-            start, stop, after = entry.start, entry.end, step.change(document, entry)
+            start, stop, after = entry.start, entry.end, change(document, entry)
         new = data[:start] + after + data[stop:]
         if new == data:
             return [entry]
-        now = parse(new, name).find(entry.id) if step.change is not None else None
-        is_written_here = step.op == "edit" and step.ours
-        if now is not None and (is_written_here or self.origin.is_own(entry.raw, step.memory)):
+        now = parse(new, name).find(entry.id) if change is not None else None
+        is_written_here = op == "edit" and ours
+        if now is not None and (is_written_here or self.origin.is_own(entry.raw, memory)):
             # a mark on another person's note does not change its origin; a note of the owner stays
             # the owner's
             was_written = self.origin.came_by(entry.raw, WRITTEN)
             self.origin.wrote([now.raw], WRITTEN if was_written else "written")
         record = new_change(
-            step.op,
-            step.memory,
+            op,
+            memory,
             path,
             entry.id,
             entry.title,
@@ -513,14 +517,14 @@ class Journal(Undoable):
             after,
             data,
             new,
-            step.batch,
+            batch,
         )
         note_neighbours(record, document, entry)
-        seq = self.history.record(record) if step.undoable else 0
+        seq = self.history.record(record) if undoable else 0
         try:
             write_file(path, data, new)
         except Exception as error:
-            if step.undoable:
+            if undoable:
                 self.history.drop(seq)
             if isinstance(error, Conflict):
                 return None
@@ -528,13 +532,13 @@ class Journal(Undoable):
         equal = [
             other for other in document.entries if other is not entry and other.hash == entry.hash
         ]
-        clears = step.decides and is_written_here
+        clears = decides and is_written_here
         is_recorded = self.record_decision(
-            path, [entry], [*equal, *([now] if now else [])], replaces=step.decides, clears=clears
+            path, [entry], [*equal, *([now] if now else [])], replaces=decides, clears=clears
         )
-        if is_recorded and step.undoable:
+        if is_recorded and undoable:
             self.history.confirm(seq)
-        return [now or entry] if step.change is not None else []
+        return [now or entry] if change is not None else []
 
     def find_target(self, document: Document, target: Target) -> Entry:
         """Return the target's entry in a document. Raises NotFound, Conflict."""

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from memsearch_engine.core import safe_files
-from memsearch_engine.staleness.finding import Reference, ReferenceState
+from memsearch_engine.staleness.finding import Reference, ReferenceState, State
 from memsearch_engine.staleness.past import Past, Presence, names_in, words_in
 
 _SOON_S = 14 * 86400.0
@@ -135,7 +135,9 @@ class Checker:
             return _unknown(reference)
         if name.endswith("/"):
             return self._folder(reference, name.rstrip("/"), at)
-        files = self._meant(name)
+        # the file of that path, and files whose path ends so
+        named = self.past.by_name.get(os.path.basename(name), ())
+        files = [path for path in named if path == name or path.endswith(f"/{name}")]
         now = [path for path in files if self._is_there(path)]
         then = self._then(files, at)
         if name in now or len(now) == 1 == len(files):
@@ -161,21 +163,18 @@ class Checker:
             return path
         return path.removeprefix(f"{self.root}/") if path.startswith(f"{self.root}/") else ""
 
-    def _meant(self, name: str) -> list[str]:
-        """Files that a name may mean: the file of that path, and files whose path ends so."""
-        return [
-            p
-            for p in self.past.by_name.get(os.path.basename(name), ())
-            if p == name or p.endswith("/" + name)
-        ]
-
     def _around(self, path: str, at: float) -> Presence | None:
         """Content of a file at a time, or the first one soon after. None if it did not exist."""
+        return next(self._existed(self.past.files.get(path, ()), at), None)
+
+    def _existed(self, versions: Iterable[Presence], at: float) -> Iterator[Presence]:
+        """The *versions* that existed at a time or appeared soon after."""
         first, last = self.past.number_at(at), self.past.number_at(at + _SOON_S)
-        for version in self.past.files.get(path, ()):
-            if (version.end is None or version.end > first) and version.first <= last:
-                return version
-        return None
+        return (
+            version
+            for version in versions
+            if (version.end is None or version.end > first) and version.first <= last
+        )
 
     def _then(self, files: Iterable[str], at: float) -> list[Presence]:
         """The *files* that existed at a time, else those that appeared soon after."""
@@ -315,8 +314,7 @@ class Checker:
         lives = [version for blob in having for version in self._lives.get(blob, ())]
         if any(version.end is None for version in lives):
             return ReferenceState(reference.kind, name, "fresh")
-        first, last = self.past.number_at(at), self.past.number_at(at + _SOON_S)
-        if not any((v.end or 0) > first and v.first <= last for v in lives):
+        if not any(self._existed(lives, at)):
             return _unknown(reference)
         latest = max(lives, key=lambda version: version.end or 0)
         if self._loose is not None and name in self._loose:
@@ -324,11 +322,13 @@ class Checker:
         newest = sorted(
             having, key=lambda blob: -max(version.end or 0 for version in self._lives[blob])
         )[:_MAX_VERSIONS]
-        if (
-            self._loose is None
-            or not self._is_defined(name, newest)
-            or self._may_stand(name, lives)
-        ):
+        is_defined = any(
+            _defines(self.past.content(blob), name)
+            for blob in newest
+            # names in a manifest do not count
+            if any(os.path.basename(v.path) not in _MANIFESTS for v in self._lives[blob])
+        )
+        if self._loose is None or not is_defined or self._may_stand(name, lives):
             return _unknown(reference)  # a library's, say, that nobody uses any more
         return self._at(reference, "gone", latest.path, latest.end or 0)
 
@@ -351,16 +351,6 @@ class Checker:
                 return True
         return False
 
-    def _is_defined(self, name: str, blobs: list[bytes]) -> bool:
-        """Whether one of these contents defines a name. Names in a manifest do not count."""
-        return any(
-            _defines(self.past.content(blob), name)
-            for blob in blobs
-            if any(
-                os.path.basename(version.path) not in _MANIFESTS for version in self._lives[blob]
-            )
-        )
-
     @cached_property
     def _loose(self) -> set[str] | None:
         """Return the identifiers in files that differ from git's index; None for too many."""
@@ -380,7 +370,9 @@ class Checker:
                 looked += 1
                 if looked > _MAX_LOOSE:
                     return None
-                found.update(_identifiers(safe_files.read(path, _MAX_FILE)))
+                text = safe_files.read(path, _MAX_FILE)
+                if names_in(text).size:
+                    found.update(word.decode() for word in words_in(text))
             except OSError:  # too large, no regular file, or gone meanwhile
                 continue
         return found
@@ -421,8 +413,7 @@ class Checker:
         ]
         if any(version.end is None for version in versions):
             return _fresh(reference)
-        first, last = self.past.number_at(at), self.past.number_at(at + _SOON_S)
-        if not any((v.end or 0) > first and v.first <= last for v in versions):
+        if not any(self._existed(versions, at)):
             return _unknown(reference)
         latest = max(versions, key=lambda version: version.end or 0)
         return self._at(reference, "gone", latest.path, latest.end or 0)
@@ -448,7 +439,12 @@ class Checker:
 
     @cache  # noqa: B019
     def _called(self, names: tuple[str, ...]) -> list[str]:
-        return [path for path in self.past.files if _is_called(path, names)]
+        # `*.mk` matches any such ending
+        return [
+            path
+            for path in self.past.files
+            if any(fnmatchcase(os.path.basename(path), name) for name in names)
+        ]
 
     @cache  # noqa: B019
     def _defined_now(
@@ -478,12 +474,9 @@ class Checker:
         )
 
     def _named_branch(self, reference: Reference, at: float) -> ReferenceState:
-        state = self._branch(reference.name)
-        return ReferenceState(
-            "branch",
-            reference.name,
-            "fresh" if state == "there" else "gone" if state == "gone" else "unknown",
-        )
+        states: dict[str, State] = {"there": "fresh", "gone": "gone"}
+        state = states.get(self._branch(reference.name), "unknown")
+        return ReferenceState("branch", reference.name, state)
 
 
 def _defines(text: bytes, name: str) -> bool:
@@ -520,12 +513,6 @@ def _fresh(reference: Reference) -> ReferenceState:
     return ReferenceState(reference.kind, reference.name, "fresh")
 
 
-def _is_called(path: str, names: Iterable[str]) -> bool:
-    """Whether a file has one of these names; ``*.mk`` matches any such ending."""
-    base = os.path.basename(path)
-    return any(base.endswith(name[1:]) if name[0] == "*" else base == name for name in names)
-
-
 def _as_command(found: ReferenceState, reference: Reference) -> ReferenceState:
     """The finding for a command whose file has this finding: a changed script still runs."""
     if found.state == "changed":
@@ -536,12 +523,6 @@ def _as_command(found: ReferenceState, reference: Reference) -> ReferenceState:
 def _counts(path: str) -> bool:
     """Whether a file counts as evidence. Committed notes do not, as they contain all old names."""
     return not path.startswith(".memsearch/") and "/.memsearch/" not in path
-
-
-def _identifiers(text: bytes) -> set[str]:
-    if not names_in(text).size:
-        return set()
-    return {word.decode() for word in words_in(text)}
 
 
 def _script(words: list[str]) -> str:

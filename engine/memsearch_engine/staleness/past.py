@@ -125,7 +125,11 @@ class Past:
             name = parents[0] if parents and parents[0] in self._store else None
         else:
             if name is not None:
-                self._forget_after(known[name.decode()])
+                # forget commits after the last one that the new HEAD shares
+                with self._db:
+                    for table in ("touches", "commits"):
+                        n = known[name.decode()]
+                        self._db.execute(f"DELETE FROM {table} WHERE n>?", (n,))
         if chain and not (name is not None and name.decode() in known):
             self._begin(begins, *chain.pop(), is_root=name is None)
         before = self._db.execute("SELECT id FROM commits ORDER BY n DESC LIMIT 1").fetchone()
@@ -138,12 +142,6 @@ class Past:
                     self._take(name, commit, tree)
                     tree = commit.tree
         self._load()
-
-    def _forget_after(self, n: int) -> None:
-        """Forget commits after the last one that the new HEAD shares."""
-        with self._db:
-            self._db.execute("DELETE FROM touches WHERE n>?", (n,))
-            self._db.execute("DELETE FROM commits WHERE n>?", (n,))
 
     def _begin(self, since: float, name: bytes, commit: Any, *, is_root: bool) -> None:
         """Start with the files of a commit."""
