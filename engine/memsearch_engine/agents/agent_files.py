@@ -10,6 +10,7 @@ module does not know our own notes.
 from __future__ import annotations
 
 import errno
+import operator
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -45,19 +46,15 @@ class Where(NamedTuple):
     Attributes:
         home: the user's home folder.
         config: its ``.config``, or the folder in ``XDG_CONFIG_HOME``.
-        root: the project's root; ``""`` to look only for files that apply to all projects.
-        sessions: folders with the agent's sessions.
+        project: the project's root as a list; empty to look only for files that apply to all
+            projects.
+        own: the agent's own folders.
     """
 
     home: Path
     config: Path
-    root: str
-    sessions: list[Path]
-
-    @property
-    def project(self) -> list[Path]:
-        """Return the project's root as a list, empty if there is none."""
-        return [Path(self.root)] if self.root else []
+    project: list[Path]
+    own: list[Path]
 
 
 class Cap(NamedTuple):
@@ -77,6 +74,9 @@ class Cap(NamedTuple):
     stripped: bool = False
 
 
+_NO_CAP = Cap()
+
+
 class Source(NamedTuple):
     """A file that an agent reads by itself.
 
@@ -94,7 +94,7 @@ class Source(NamedTuple):
     title: str
     author: Author = "person"
     everywhere: bool = False
-    cap: Cap = Cap()
+    cap: Cap = _NO_CAP
     named_in: Path | None = None
 
 
@@ -155,14 +155,74 @@ class AgentFile(msgspec.Struct):
         return sum(bool(section.unread_by) for section in self.sections)
 
 
-def first(folder: Path, names: Iterable[str]) -> list[Path]:
-    """Return the first existing file of *names* in a folder, as a list with at most one path."""
-    return first_of(*(folder / name for name in names))
+class Files(NamedTuple):
+    """Agent files of one kind.
+
+    Attributes:
+        title, author, cap: see ``Source``.
+        names: paths, possibly glob patterns. The first part of each is ``home``, ``config``,
+            ``own`` or ``project``, an attribute of ``Where``.
+        is_first: the agent reads only the first existing file of these.
+    """
+
+    title: str
+    names: tuple[str, ...]
+    author: Author = "person"
+    cap: Cap = _NO_CAP
+    is_first: bool = False
+
+    def sources(self, where: Where) -> list[Source]:
+        """Return the files that may exist, in reading order."""
+        found = []
+        for name in self.names:
+            base, _, rest = name.partition("/")
+            folders = getattr(where, base)
+            for folder in folders if isinstance(folders, list) else [folders]:
+                paths = sorted(folder.glob(rest)) if "*" in rest else [folder / rest]
+                everywhere = base != "project"
+                found += [
+                    Source(path, self.title, self.author, everywhere, self.cap) for path in paths
+                ]
+        return [one for one in found if os.path.isfile(one.path)][:1] if self.is_first else found
 
 
-def first_of(*paths: Path) -> list[Path]:
-    """Return the first existing file, as a list with at most one path."""
-    return [path for path in paths if os.path.isfile(path)][:1]
+def listed(*kinds: Files) -> Callable[[Where], Iterator[Source]]:
+    """Return the ``sources`` of an agent's ``memories`` module for files of these kinds.
+
+    It yields the files that may exist, in reading order: those in the agent's own folders, then
+    the others.
+    """
+    own = [kind for kind in kinds if kind.names[0].startswith("own/")]
+    others = [kind for kind in kinds if kind not in own]
+
+    def sources(where: Where) -> Iterator[Source]:
+        for folder in where.own:
+            for kind in own:
+                yield from kind.sources(where._replace(own=[folder]))
+        for kind in others:
+            yield from kind.sources(where)
+
+    return sources
+
+
+def memory_folder(
+    folder: Path,
+    title: str,
+    cap: Cap = _NO_CAP,
+    *,
+    everywhere: bool = False,
+    topics: str = "**/*.md",
+) -> Iterator[Source]:
+    """Yield the ``MEMORY.md`` of a folder that an agent writes, then the files that it must name.
+
+    Args:
+        topics: glob pattern of these files.
+    """
+    index = folder / "MEMORY.md"
+    yield Source(index, title, "agent", everywhere, cap)
+    for topic in sorted(folder.glob(topics)):
+        if topic != index:
+            yield Source(topic, title, "agent", everywhere, named_in=index)
 
 
 Found = dict[str, list[tuple[str, Source]]]  # path -> (agent, source) of each agent that reads it
@@ -191,7 +251,10 @@ def sources(root: str, folders: AgentFolders) -> Found:
             for place in places
             if moved and place.is_relative_to(os.path.abspath(os.path.expanduser(moved)))
         ]
-        for source in part.sources(Where(home, config, root, own or places)):
+        folder_of = getattr(part, "own_folder", operator.attrgetter("parent"))
+        agents_own = list(dict.fromkeys(map(folder_of, own or places)))
+        where = Where(home, config, [Path(root)] if root else [], agents_own)
+        for source in part.sources(where):
             if count >= _MAX_FILES:
                 break
             if os.path.isfile(source.path) and _stays(source, root):

@@ -14,14 +14,11 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import memsearch_engine
 from memsearch_engine.agents.patches import Link, Patch, link, read
 from memsearch_engine.core import agent_registry
-from memsearch_engine.core.home import user_home
 
 BY_MARKETPLACE = "memsearch@memsearch-tui"
 SKILLS = ("memory-recall", "memory-config", "remember", "forget")
@@ -258,48 +255,3 @@ def starts_in(source: bytes | None) -> list[list[str]]:
         if isinstance(argv, list) and argv and all(isinstance(part, str) for part in argv):
             found.append(argv)
     return found
-
-
-class Client(NamedTuple):
-    """Where a client of the Model Context Protocol lists its servers.
-
-    The ``mcp_entry`` module of an agent's package has one as ``CLIENT``.
-
-    Attributes:
-        title: its name for people.
-        file: path below the user's home.
-        under: the tables that lead to the entry.
-        entry: makes the entry from the path of our program.
-        variable: environment variable that replaces the file's folder.
-        comments: the file is JSON5.
-        moved_within: the file's folder below the one that *variable* names.
-    """
-
-    title: str
-    file: str
-    under: tuple[str, ...]
-    entry: Callable[[str], dict[str, Any]]
-    variable: str = ""
-    comments: bool = False
-    moved_within: str = ""  # the file's folder below the one that *variable* names
-
-    def path(self) -> Path:
-        """Return the path of the client's list of servers."""
-        own = user_home() / self.file
-        if not self.variable or not os.environ.get(self.variable):
-            return own
-        return moved_or(self.variable, own) / self.moved_within / own.name
-
-
-def plain_entry(program: str) -> dict[str, Any]:
-    """Return the entry in the shape that most clients use."""
-    return {"command": program, "args": ["mcp"], **({"env": moved()} if moved() else {})}
-
-
-def moved() -> dict[str, str]:
-    """Return the environment that our server needs if the home folder was moved.
-
-    Clients pass only a small part of their own environment to servers.
-    """
-    home = os.environ.get("MEMSEARCH_HOME", "")
-    return {"MEMSEARCH_HOME": os.path.abspath(os.path.expanduser(home))} if home else {}

@@ -8,48 +8,138 @@ it.
 from __future__ import annotations
 
 import json
+import os
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from memsearch_engine.agents.hooks_json import json_like, json_table, table_in
-from memsearch_engine.agents.installing import Client, command, plain_entry
+from memsearch_engine.agents.installing import command, moved_or
 from memsearch_engine.agents.patches import Patch, apply, read, revert
-from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import UsageError
-from memsearch_engine.core.home import Home
+from memsearch_engine.core.home import Home, user_home
 
 NAME = "memsearch"
 
 
-#: Clients whose sessions we do not read. Agents have their entry in the ``mcp_entry`` module of
-#: their package.
-_OTHERS = {
-    "windsurf": Client(
-        "Windsurf", ".codeium/windsurf/mcp_config.json", ("mcpServers",), plain_entry
+class Client(NamedTuple):
+    """Where a client of the Model Context Protocol lists its servers.
+
+    Attributes:
+        title: its name for people.
+        file: path below the user's home.
+        under: the tables that lead to the entry.
+        entry: makes the entry from the path of our program.
+        variable: environment variable that replaces the file's folder.
+        comments: the file is JSON5.
+        moved_within: the file's folder below the one that *variable* names.
+    """
+
+    title: str
+    file: str
+    under: tuple[str, ...]
+    entry: Callable[[str], dict[str, Any]]
+    variable: str = ""
+    comments: bool = False
+    moved_within: str = ""
+
+    def path(self) -> Path:
+        """Return the path of the client's list of servers."""
+        own = user_home() / self.file
+        if not self.variable or not os.environ.get(self.variable):
+            return own
+        return moved_or(self.variable, own) / self.moved_within / own.name
+
+
+def _plain(program: str) -> dict[str, Any]:
+    """Return the entry in the shape that most clients use."""
+    return {"command": program, "args": ["mcp"], **({"env": _moved()} if _moved() else {})}
+
+
+def _moved() -> dict[str, str]:
+    """Return the environment that our server needs if the home folder was moved.
+
+    Clients pass only a small part of their own environment to servers.
+    """
+    home = os.environ.get("MEMSEARCH_HOME", "")
+    return {"MEMSEARCH_HOME": os.path.abspath(os.path.expanduser(home))} if home else {}
+
+
+def _opencode(program: str) -> dict[str, Any]:
+    """Return the entry in OpenCode's shape."""
+    environment = {"environment": _moved()} if _moved() else {}
+    return {"type": "local", "command": [program, "mcp"], "enabled": True, **environment}
+
+
+#: All known clients by name: agents first, then clients whose sessions we do not read.
+CLIENTS = {
+    "claude-code": Client(
+        "Claude Code",
+        ".claude.json",
+        ("mcpServers",),
+        lambda program: {"type": "stdio", **_plain(program)},
+        "CLAUDE_CONFIG_DIR",
     ),
+    "codex": Client("Codex CLI", ".codex/config.toml", ("mcp_servers",), _plain, "CODEX_HOME"),
+    "opencode": Client(
+        "OpenCode", ".config/opencode/opencode.json", ("mcp",), _opencode, comments=True
+    ),
+    "qwen": Client(
+        "Qwen Code", ".qwen/settings.json", ("mcpServers",), _plain, "QWEN_HOME", comments=True
+    ),
+    "gemini": Client(
+        "Gemini CLI",
+        ".gemini/settings.json",
+        ("mcpServers",),
+        _plain,
+        "GEMINI_CLI_HOME",
+        comments=True,
+        moved_within=".gemini",
+    ),
+    # since 1.5; by default, pi hides the tools behind one that runs code
+    "pi": Client(
+        "pi",
+        ".pi/agent/mcp.json",
+        ("mcpServers",),
+        lambda program: {**_plain(program), "exposure": "direct"},
+        "PI_CODING_AGENT_DIR",
+    ),
+    "copilot": Client(
+        "GitHub Copilot CLI",
+        ".copilot/mcp-config.json",
+        ("mcpServers",),
+        lambda program: {"type": "local", **_plain(program), "tools": ["*"]},
+        "COPILOT_HOME",
+    ),
+    "kilo": Client("Kilo CLI", ".config/kilo/kilo.json", ("mcp",), _opencode, comments=True),
+    "cline": Client(
+        "Cline CLI",
+        ".cline/data/settings/cline_mcp_settings.json",
+        ("mcpServers",),
+        lambda program: {"transport": {"type": "stdio", **_plain(program)}},
+    ),
+    "kimi": Client("Kimi Code", ".kimi-code/mcp.json", ("mcpServers",), _plain, "KIMI_CODE_HOME"),
+    "cursor": Client("Cursor", ".cursor/mcp.json", ("mcpServers",), _plain),
+    "crush": Client(
+        "Crush",
+        ".config/crush/crush.json",
+        ("mcp",),
+        lambda program: {"type": "stdio", **_plain(program)},
+    ),
+    "zed": Client("Zed", ".config/zed/settings.json", ("context_servers",), _plain, comments=True),
+    "windsurf": Client("Windsurf", ".codeium/windsurf/mcp_config.json", ("mcpServers",), _plain),
 }
-
-
-def clients() -> dict[str, Client]:
-    """Return all known clients by name."""
-    ours = {
-        name: part.CLIENT
-        for name in agent_registry.names()
-        if (part := agent_registry.part(name, "mcp_entry"))
-    }
-    return ours | _OTHERS
 
 
 def client(name: str) -> Client:
     """Return a client by name. Raises UsageError if it is unknown."""
-    known = clients()
-    if name not in known:
+    if name not in CLIENTS:
         raise UsageError(
             f"no client named {name}",
-            f"known: {', '.join(known)}; any other: --print, and put it where that one wants it",
+            f"known: {', '.join(CLIENTS)}; any other: --print, and put it where that one wants it",
         )
-    return known[name]
+    return CLIENTS[name]
 
 
 def install(home: Home, name: str, *, dry_run: bool = False) -> list[Patch]:

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 
+from memsearch_engine.agents.mcp_clients import CLIENTS
 from memsearch_engine.capture.backfill import ImportSelection, plan
 from memsearch_engine.capture.capture_pipeline import CapturePipeline
 from memsearch_engine.core import agent_registry
@@ -52,12 +53,12 @@ class FoundAgent(msgspec.Struct):
 
 def _can(name: str) -> list[str]:
     tells = agent_registry.agent(name).tells
-    parts = {"cli": "native", "mcp_entry": "mcp"}
     return [
         "sessions",
         *(["capture"] if tells else []),
         *tells,
-        *(word for part, word in parts.items() if agent_registry.part(name, part)),
+        *(["native"] if agent_registry.part(name, "cli") else []),
+        *(["mcp"] if name in CLIENTS else []),
     ]
 
 

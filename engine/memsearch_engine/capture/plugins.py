@@ -64,7 +64,7 @@ def installer(agent: str) -> Installer:
             )
         how = (
             f"install mcp --for {agent}` gives it our server"
-            if agent_registry.part(agent, "mcp_entry")
+            if agent in mcp_clients.CLIENTS
             else "install mcp --print` is what to give it, if it takes servers"
         )
         raise UsageError(
@@ -287,7 +287,7 @@ class McpClients:
 
     def names(self) -> list[str]:
         """Return the names of the known clients."""
-        return list(mcp_clients.clients())
+        return list(mcp_clients.CLIENTS)
 
     def title(self, client: str) -> str:
         """Return the display name of a client.

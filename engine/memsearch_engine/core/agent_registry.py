@@ -2,9 +2,9 @@
 
 A package's ``__init__`` has ``AGENT``, the facts below. Its other parts are modules that rooms
 import through ``part``: ``reader`` (``agents/transcripts/readers.py``), ``installer``
-(``agents/installing.py``), and, where the agent has such a thing, ``cli`` (``core/llm/cli.py``),
-``memories`` (``agents/agent_files.py``) and ``mcp_entry`` (``agents/installing.py``). Standard
-library only: hooks import this module, and each millisecond counts.
+(``agents/installing.py``), and, where the agent has such a thing, ``cli`` (``core/llm/cli.py``) and
+``memories`` (``agents/agent_files.py``). Standard library only: hooks import this module, and each
+millisecond counts.
 """
 
 from __future__ import annotations

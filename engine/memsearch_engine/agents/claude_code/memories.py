@@ -10,49 +10,46 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from memsearch_engine.agents.agent_files import Cap, Source, Where
+from memsearch_engine.agents.agent_files import Cap, Files, Source, Where, listed, memory_folder
 from memsearch_engine.core import safe_files
 
-_INDEX = "MEMORY.md"
 _CAP = Cap(lines=200, chars=25_000, stripped=True)
 _CAP_OF_SUB_AGENTS = Cap(lines=200, chars=25_000)
 _LONGEST = 200  # characters of a folder's name, before a hash
 _OWN = ("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md")
+_RULES = Files("rule of the project", ("project/.claude/rules/**/*.md",))
+_USER = listed(
+    Files("instructions of the user", ("own/CLAUDE.md",)),
+    Files("rule of the user", ("own/rules/**/*.md",)),
+)
+_PROJECT, _OTHERS = (
+    listed(Files("instructions of the project", names), _RULES)
+    for names in (
+        tuple(f"project/{name}" for name in _OWN),
+        ("project/AGENTS.md", "project/.claude/AGENTS.md"),
+    )
+)
 
 
 def sources(where: Where) -> Iterator[Source]:
     """Yield the files that may exist, in reading order."""
-    homes = list(dict.fromkeys(folder.parent for folder in where.sessions))
-    for home in homes:
-        yield Source(home / "CLAUDE.md", "instructions of the user", everywhere=True)
-        for rule in sorted(home.glob("rules/**/*.md")):
-            yield Source(rule, "rule of the user", everywhere=True)
-        for folder in sorted(home.glob("agent-memory/*/")):
-            yield from _sources_in(
-                folder,
-                f"memory of the sub-agent {folder.name}",
-                _CAP_OF_SUB_AGENTS,
-                everywhere=True,
-            )
+    for home in where.own:
+        yield from _USER(where._replace(own=[home]))
+        yield from _of_sub_agents(home.glob("agent-memory/*/"), everywhere=True)
     for root in where.project:
-        names = (
-            _OWN
-            if any((root / name).is_file() for name in _OWN)
-            else ("AGENTS.md", ".claude/AGENTS.md")
-        )
-        for name in names:
-            yield Source(root / name, "instructions of the project")
-        for rule in sorted(root.glob(".claude/rules/**/*.md")):
-            yield Source(rule, "rule of the project")
-        for folder in sorted(root.glob(".claude/agent-memory*/*/")):
-            yield from _sources_in(
-                folder, f"memory of the sub-agent {folder.name}", _CAP_OF_SUB_AGENTS
-            )
-        for folder in _folders(root, homes):
-            yield from _sources_in(folder, "auto memory", _CAP)
+        yield from (_PROJECT if any((root / name).is_file() for name in _OWN) else _OTHERS)(where)
+        yield from _of_sub_agents(root.glob(".claude/agent-memory*/*/"))
+        for folder in _folders(root, where.own):
+            yield from memory_folder(folder, "auto memory", _CAP)
+
+
+def _of_sub_agents(folders: Iterable[Path], *, everywhere: bool = False) -> Iterator[Source]:
+    for folder in sorted(folders):
+        title = f"memory of the sub-agent {folder.name}"
+        yield from memory_folder(folder, title, _CAP_OF_SUB_AGENTS, everywhere=everywhere)
 
 
 def _folders(root: Path, homes: list[Path]) -> Iterator[Path]:
@@ -76,11 +73,3 @@ def _moved(settings: Path) -> Path | None:
     named = values.get("autoMemoryDirectory") if isinstance(values, dict) else None
     path = Path(named).expanduser() if isinstance(named, str) and "\0" not in named else None
     return path if path is not None and path.is_absolute() else None
-
-
-def _sources_in(folder: Path, title: str, cap: Cap, everywhere: bool = False) -> Iterator[Source]:
-    index = folder / _INDEX
-    yield Source(index, title, "agent", everywhere, cap)
-    for topic in sorted(folder.glob("**/*.md")):
-        if topic != index:
-            yield Source(topic, title, "agent", everywhere, named_in=index)

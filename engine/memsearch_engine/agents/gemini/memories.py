@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from memsearch_engine.agents.agent_files import Source, Where
+from memsearch_engine.agents.agent_files import Source, Where, memory_folder
 from memsearch_engine.core import safe_files
 
 _SLUG = re.compile(r"[a-z0-9._-]{1,255}", re.IGNORECASE)
@@ -15,16 +15,12 @@ _SLUG = re.compile(r"[a-z0-9._-]{1,255}", re.IGNORECASE)
 
 def sources(where: Where) -> Iterator[Source]:
     """Yield the files that may exist, in reading order."""
-    for home in dict.fromkeys(folder.parent for folder in where.sessions):
+    for home in where.own:
         yield Source(home / "GEMINI.md", "instructions of the user", everywhere=True)
         for root in where.project:
             if slug := _slug(home / "projects.json", root):
                 folder = home / "tmp" / slug / "memory"
-                index = folder / "MEMORY.md"
-                yield Source(index, "auto memory", "agent")
-                for topic in sorted(folder.glob("*.md")):
-                    if topic != index:
-                        yield Source(topic, "auto memory", "agent", named_in=index)
+                yield from memory_folder(folder, "auto memory", topics="*.md")
     for root in where.project:
         yield Source(root / "GEMINI.md", "instructions of the project")
 

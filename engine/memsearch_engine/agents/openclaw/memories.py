@@ -14,7 +14,7 @@ _CAP = Cap(chars=20_000, tail=0.25)
 
 def sources(where: Where) -> Iterator[Source]:
     """Yield the files that may exist, in reading order."""
-    for home in dict.fromkeys(folder.parent for folder in where.sessions):
+    for home in where.own:
         for workspace in sorted(home.glob("workspace*/")):
             for name in ("AGENTS.md", "SOUL.md", "IDENTITY.md"):
                 yield Source(workspace / name, "instructions of its workspace", everywhere=True)

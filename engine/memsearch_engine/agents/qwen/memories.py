@@ -4,41 +4,33 @@ It reads QWEN.md and AGENTS.md of user and project, rules, and its memories of p
 team.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
-from memsearch_engine.agents.agent_files import Cap, Source, Where
+from memsearch_engine.agents.agent_files import Cap, Files, Source, Where, listed, memory_folder
 
 _CAP = Cap(lines=200, chars=25_000)
-_NAMES = ("QWEN.md", "AGENTS.md")
+_USER = listed(
+    Files("instructions of the user", ("own/QWEN.md", "own/AGENTS.md")),
+    Files("rule of the user", ("own/rules/**/*.md",)),
+)
+_PROJECT = listed(
+    Files(
+        "instructions of the project",
+        ("project/QWEN.md", "project/AGENTS.md", "project/.qwen/QWEN.local.md"),
+    ),
+    Files("rule of the project", ("project/.qwen/rules/**/*.md",)),
+)
 
 
 def sources(where: Where) -> Iterator[Source]:
     """Yield the files that may exist, in reading order."""
-    homes = list(dict.fromkeys(folder.parent for folder in where.sessions))
-    for home in homes:
-        for name in _NAMES:
-            yield Source(home / name, "instructions of the user", everywhere=True)
-        for rule in sorted(home.glob("rules/**/*.md")):
-            yield Source(rule, "rule of the user", everywhere=True)
-        yield from _sources_in(home / "memories", "memory of the user", everywhere=True)
+    for home in where.own:
+        yield from _USER(where._replace(own=[home]))
+        yield from memory_folder(home / "memories", "memory of the user", _CAP, everywhere=True)
+    yield from _PROJECT(where)
     for root in where.project:
-        for name in (*_NAMES, ".qwen/QWEN.local.md"):
-            yield Source(root / name, "instructions of the project")
-        for rule in sorted(root.glob(".qwen/rules/**/*.md")):
-            yield Source(rule, "rule of the project")
         slug = re.sub(r"[^A-Za-z0-9]", "-", str(root))
-        for home in homes:
-            yield from _sources_in(home / "projects" / slug / "memory", "auto memory")
-        yield from _sources_in(root / ".qwen" / "team-memory", "memory of the team")
-
-
-def _sources_in(folder: Path, title: str, everywhere: bool = False) -> Iterator[Source]:
-    index = folder / "MEMORY.md"
-    yield Source(index, title, "agent", everywhere, _CAP)
-    for topic in sorted(folder.glob("**/*.md")):
-        if topic != index:
-            yield Source(topic, title, "agent", everywhere, named_in=index)
+        for home in where.own:
+            yield from memory_folder(home / "projects" / slug / "memory", "auto memory", _CAP)
+        yield from memory_folder(root / ".qwen" / "team-memory", "memory of the team", _CAP)

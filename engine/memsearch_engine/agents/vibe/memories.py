@@ -1,15 +1,15 @@
 """Agent files of Mistral Vibe (from its source): AGENTS.md of user and project."""
 
-from __future__ import annotations
+from pathlib import Path
 
-from collections.abc import Iterator
+from memsearch_engine.agents.agent_files import Files, listed
 
-from memsearch_engine.agents.agent_files import Source, Where
+sources = listed(
+    Files("instructions of the user", ("own/AGENTS.md",)),
+    Files("instructions of the project", ("project/AGENTS.md",)),
+)
 
 
-def sources(where: Where) -> Iterator[Source]:
-    """Yield the files that may exist, in reading order."""
-    for home in dict.fromkeys(folder.parent.parent for folder in where.sessions):
-        yield Source(home / "AGENTS.md", "instructions of the user", everywhere=True)
-    for root in where.project:
-        yield Source(root / "AGENTS.md", "instructions of the project")
+def own_folder(sessions: Path) -> Path:
+    """Return Vibe's folder, in which sessions lie below ``logs``."""
+    return sessions.parent.parent

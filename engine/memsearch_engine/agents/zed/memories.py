@@ -1,26 +1,21 @@
 """Agent files of Zed (from its documentation): the first of these names at a project's top."""
 
-from __future__ import annotations
+from memsearch_engine.agents.agent_files import Files, listed
 
-from collections.abc import Iterator
-
-from memsearch_engine.agents.agent_files import Source, Where, first
-
-_NAMES = (
-    ".rules",
-    ".cursorrules",
-    ".windsurfrules",
-    ".clinerules",
-    ".github/copilot-instructions.md",
-    "AGENT.md",
-    "AGENTS.md",
-    "CLAUDE.md",
-    "GEMINI.md",
+sources = listed(
+    Files(
+        "instructions of the project",
+        (
+            "project/.rules",
+            "project/.cursorrules",
+            "project/.windsurfrules",
+            "project/.clinerules",
+            "project/.github/copilot-instructions.md",
+            "project/AGENT.md",
+            "project/AGENTS.md",
+            "project/CLAUDE.md",
+            "project/GEMINI.md",
+        ),
+        is_first=True,
+    )
 )
-
-
-def sources(where: Where) -> Iterator[Source]:
-    """Yield the files that may exist, in reading order."""
-    for root in where.project:
-        for path in first(root, _NAMES):
-            yield Source(path, "instructions of the project")
