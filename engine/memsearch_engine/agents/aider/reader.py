@@ -31,13 +31,10 @@ from typing import NamedTuple
 from memsearch_engine.agents.aider import AGENT
 from memsearch_engine.agents.transcripts import readers
 from memsearch_engine.agents.transcripts.model import (
-    Conversation,
     Session,
-    ToolCall,
     Turn,
     WholeConversation,
     brings_outside,
-    input_text,
 )
 from memsearch_engine.agents.transcripts.sqlite import stamp
 from memsearch_engine.core import safe_files
@@ -54,6 +51,12 @@ _THINKS = re.compile(r"<(/?)thinking-content-[0-9a-f]{32}>")
 #: the rest of these commands is sent as a prompt of its own
 _TWICE = re.compile(r"/(?:ask|code|architect|context)\s+(.*)", re.S)
 _DID = re.compile(r"(Applied edit to|Running|Scraping) (.*?)(?:\.\.\.)?$")
+#: The action in a notice -> (tool, key of its input).
+_TOOLS = {
+    "Running": ("shell", "command"),
+    "Scraping": ("web", "url"),
+    "Applied edit to": ("edit", "path"),
+}
 _EDITOR = "Editor model:"  # an editor model gets the answer as a prompt
 _BY_ITSELF = "Processing your request..."  # for a comment in a file that it watches
 _LEFT, _FAILED, _FULL = "^C", "litellm.", "has hit a token limit!"
@@ -65,124 +68,14 @@ class _Record(NamedTuple):
     text: str
 
 
-class Reader(readers.Reader):
-    """Reads the chat histories of Aider."""
-
-    agent = AGENT.name
-    own_names = re.compile(re.escape(NAME))
-
-    def sessions(self, folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
-        """Yield every session of the history in *folder*."""
-        file = folder / NAME
-        if not file.is_file():
-            return
-        try:
-            info, found = file.stat(), _sessions(file)
-        except OSError as error:
-            failed.append((str(file), error.strerror or str(error)))
-            return
-        for name, records in found:
-            if any(record.kind == "prompt" for record in records):
-                yield Session(self.agent, name, str(file), self.kind, info.st_mtime, info.st_size)
-
-    def locate(self, folder: Path, session: str) -> Session | None:
-        """Return the session with that id below *folder*, or None."""
-        file = folder / NAME
-        return self.at(file, session) if file.is_file() else None
-
-    def at(self, path: str | os.PathLike[str], session: str = "") -> Session | None:
-        """Return the named session of a history, else its last one."""
-        path = Path(path)
-        if path.name != NAME:
-            return None
-        names = [name for name, _ in _sessions(path)]
-        found = session if session in names else names[-1] if names and not session else ""
-        return Session(self.agent, found, str(path), self.kind) if found else None
-
-    def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
-        """Open a session."""
-        return AiderConversation(where)
-
-
-class AiderConversation(WholeConversation):
-    """A session of a chat history."""
-
-    def __init__(self, where: Session) -> None:
-        super().__init__(where)
-        file = Path(where.path)
-        records = next(
-            (records for name, records in _sessions(file) if name == where.session), None
-        )
-        if records is None:
-            raise FileNotFoundError(2, f"no session {where.session}", where.path)
-        self._came_along = came_along(where.path)
-        self._has_editor = any(record.text.startswith(_EDITOR) for record in records)
-        self._cwd = _folder(os.path.dirname(os.path.abspath(where.path)), records)
-        self._began = records[0].text
-        self._typed = _typed(file.parent / _TYPED, self._began)
-        self._turns = list(self._read(records[1:]))
-        for turn in self._turns:
-            turn.outside = turn.outside or self._came_along
-        self.ids = [turn.turn for turn in self._turns]
-
-    def _read(self, records: list[_Record]) -> Iterator[Turn]:
-        """Yield the prompts and commands that reached the model, with everything that follows."""
-        asked: _Asked | None = None
-        count, took_in, last = 0, False, ""
-        for record in [*records, _Record("end", "")]:
-            count += record.kind == "prompt"
-            before, last = last, record.kind
-            if (
-                asked is not None
-                and record.kind == "prompt"
-                and before == "notice"
-                and _ASKS_BACK.search(record.text)
-            ):
-                continue
-            if (
-                asked is not None
-                and record.kind == "prompt"
-                and asked.goes_on(record.text, self._has_editor)
-            ):
-                continue
-            if record.kind in ("prompt", "end") or record.text == _BY_ITSELF:
-                if asked is not None:
-                    if asked.was_sent:
-                        yield asked.turn(took_in)
-                    took_in = not asked.was_sent and (took_in or asked.took_in)
-                asked = (
-                    _Asked(self._new(count, record.text), []) if record.kind == "prompt" else None
-                )
-            elif asked is not None:
-                asked.add(record)
-
-    def _new(self, number: int, words: str) -> Turn:
-        at = self._typed.get(words, self._began)
-        stamp, began = self.session.removeprefix("aider-").split("-", 1)
-        return Turn(
-            self.agent,
-            self.session,
-            f"{stamp}-{number}-{began}",
-            _utc(at),
-            _utc(at),
-            self._cwd,
-            words,
-            tools=[],
-            status="interrupted",
-        )
-
-
 class _Asked:
     """A prompt and everything that followed it so far."""
 
     def __init__(self, turn: Turn, notices: list[str]) -> None:
         self._turn, self._notices = turn, notices
         self._answer: str | None = None
-        # the model has not ended yet; the person did not wait for it
-        self._is_open, self._was_left = (
-            True,
-            False,
-        )
+        self._is_open = True  # the model has not ended yet
+        self._was_left = False  # the person did not wait for it
         self.was_sent = turn.user[:1] not in ("/", "!") and turn.user != "<blank>"
         self.took_in = False  # content that the next prompt's model reads
 
@@ -212,12 +105,8 @@ class _Asked:
             self.took_in = self.took_in or brings_outside("shell", run[1])
         if not (did := _DID.match(record.text)):
             return
-        if did[1] == "Running":
-            self._turn.call(ToolCall("shell", did[2]))
-        elif did[1] == "Scraping":
-            self._turn.call(ToolCall("web", input_text({"url": did[2]})))
-        else:
-            self._turn.call(ToolCall("edit", input_text({"path": did[2]})))
+        name, key = _TOOLS[did[1]]
+        self._turn.use(name, {key: did[2]})
         self.took_in = self.took_in or self._turn.outside
 
     def turn(self, took_in: bool) -> Turn:
@@ -400,3 +289,105 @@ def _utc(local: str) -> str:
         return stamp(datetime.fromisoformat(local).astimezone(UTC).timestamp() * 1000)
     except (ValueError, OverflowError, OSError):
         return ""
+
+
+class AiderConversation(WholeConversation):
+    """A session of a chat history."""
+
+    def _load(self) -> None:
+        where, file = self.where, Path(self.where.path)
+        records = next(
+            (records for name, records in _sessions(file) if name == where.session), None
+        )
+        if records is None:
+            raise FileNotFoundError(2, f"no session {where.session}", where.path)
+        along = came_along(where.path)
+        self._has_editor = any(record.text.startswith(_EDITOR) for record in records)
+        self._cwd = _folder(os.path.dirname(os.path.abspath(where.path)), records)
+        self._began = records[0].text
+        self._typed = _typed(file.parent / _TYPED, self._began)
+        self._turns = list(self._read(records[1:]))
+        for turn in self._turns:
+            turn.outside = turn.outside or along
+
+    def _read(self, records: list[_Record]) -> Iterator[Turn]:
+        """Yield the prompts and commands that reached the model, with everything that follows."""
+        asked: _Asked | None = None
+        count, took_in, last = 0, False, ""
+        for record in [*records, _Record("end", "")]:
+            count += record.kind == "prompt"
+            before, last = last, record.kind
+            if (
+                asked is not None
+                and record.kind == "prompt"
+                and before == "notice"
+                and _ASKS_BACK.search(record.text)
+            ):
+                continue
+            if (
+                asked is not None
+                and record.kind == "prompt"
+                and asked.goes_on(record.text, self._has_editor)
+            ):
+                continue
+            if record.kind in ("prompt", "end") or record.text == _BY_ITSELF:
+                if asked is not None:
+                    if asked.was_sent:
+                        yield asked.turn(took_in)
+                    took_in = not asked.was_sent and (took_in or asked.took_in)
+                asked = (
+                    _Asked(self._new(count, record.text), []) if record.kind == "prompt" else None
+                )
+            elif asked is not None:
+                asked.add(record)
+
+    def _new(self, number: int, words: str) -> Turn:
+        at = self._typed.get(words, self._began)
+        stamp, began = self.session.removeprefix("aider-").split("-", 1)
+        return Turn(
+            self.agent,
+            self.session,
+            f"{stamp}-{number}-{began}",
+            _utc(at),
+            _utc(at),
+            self._cwd,
+            words,
+            tools=[],
+            status="interrupted",
+        )
+
+
+class Reader(readers.Reader):
+    """Reads the chat histories of Aider."""
+
+    agent = AGENT.name
+    own_names = re.compile(re.escape(NAME))
+    conversation = AiderConversation
+
+    def sessions(self, folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
+        """Yield every session of the history in *folder*."""
+        file = folder / NAME
+        if not file.is_file():
+            return
+        try:
+            info, found = file.stat(), _sessions(file)
+        except OSError as error:
+            failed.append((str(file), error.strerror or str(error)))
+            return
+        for name, records in found:
+            if any(record.kind == "prompt" for record in records):
+                yield Session(self.agent, name, str(file), self.kind, info.st_mtime, info.st_size)
+
+    def locate(self, folder: Path, session: str) -> Session | None:
+        """Return the session with that id below *folder*, or None."""
+        file = folder / NAME
+        return self.at(file, session) if file.is_file() else None
+
+    def at(self, path: str | os.PathLike[str], session: str = "") -> Session | None:
+        """Return the named session of a history, else its last one."""
+        path = Path(path)
+        if path.name != NAME:
+            return None
+        names = [name for name, _ in _sessions(path)]
+        found = session if session in names else names[-1] if names and not session else ""
+        return Session(self.agent, found, str(path), self.kind) if found else None

@@ -40,8 +40,8 @@ from memsearch_engine.agents.transcripts.model import (
     Turn,
     blocks_text,
     count_unknown_tag,
-    input_text,
     json_file,
+    set_result,
     text_of,
 )
 from memsearch_engine.agents.transcripts.readers import FileReader
@@ -127,91 +127,6 @@ class _Line(msgspec.Struct):
 _decode = msgspec.json.Decoder(_Line).decode
 
 
-class Reader(FileReader):
-    """Reads the sessions of Claude Code."""
-
-    agent = AGENT.name
-    compaction_mark = b'"isCompactSummary":true'
-    patterns = ("*/{}.jsonl",)
-    parts = _SUB_AGENT_FILE
-
-    def files(self, folder: Path, session: str = "") -> Iterable[Path]:
-        """Yield the files of sessions, without those of sub-agents."""
-        found = super().files(folder, session)
-        return (file for file in found if not file.name.startswith(_SUB_AGENT_FILE))
-
-    def wrote(self, line: dict[str, Any]) -> bool:
-        """Whether the agent wrote a JSON line."""
-        return line.get("type") in _LINES or "sessionId" in line
-
-    def compaction_summary(self, line: dict[str, Any]) -> str | None:
-        """Return the summary of a context compaction in a line, or None."""
-        message = line.get("message")
-        if line.get("isCompactSummary") is not True or not isinstance(message, dict):
-            return None
-        return blocks_text(message.get("content"))
-
-    def retention_days(self, sessions: Path) -> int:
-        """Return the days after which transcripts are deleted."""
-        days = json_file(sessions.parent / "settings.json").get("cleanupPeriodDays")
-        return int(days) if isinstance(days, int | float) else _RETENTION_DAYS
-
-    def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
-        """Open a session."""
-        if Path(where.path).name.startswith(_SUB_AGENT_FILE):
-            return ClaudeConversation(where, _OfSubAgent, _parse, cache)
-        found = ClaudeConversation(where, _Scanner, _parse, cache)
-        if not found.ids and found.has_sidechain:  # a sub-agent's file under another name
-            return ClaudeConversation(where, _OfSubAgent, _parse)
-        return found
-
-
-class ClaudeConversation(JsonlConversation):
-    """A session file of Claude Code."""
-
-    @property
-    def has_sidechain(self) -> bool:
-        """Whether the file has lines of sub-agents."""
-        return "sidechain" in self._offsets.facts
-
-    def find(self, turn: str) -> int:
-        """Also find a turn by the id of any of its lines, as memsearch's anchors name the last."""
-        place = super().find(turn)
-        if place < 0 and _UUID.fullmatch(turn) and (found := self.place_of_line(turn)) is not None:
-            return found
-        return place
-
-    def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
-        """Return the turns from *first* up to, but not including, *last*."""
-        found = super().turns(first, last)
-        for turn in found:
-            # The copies in a fork share one promptId with the fork's own first turn, which the
-            # promptId names.
-            turn.aliases = [
-                name
-                for name in turn.aliases
-                if self._offsets.aliases.get(name, turn.turn) == turn.turn
-            ]
-            turn.outside = turn.outside or any(
-                call.name.lower() in SUB_AGENTS and self._took_in(call) for call in turn.tools
-            )
-        return found
-
-    def _took_in(self, call: ToolCall) -> bool:
-        """Return whether a sub-agent took in content from outside, or its file cannot be found."""
-        name = _SUB_AGENT.search(call.output)
-        if not name:
-            return bool(call.output)
-        file = Path(self.where.path.removesuffix(".jsonl"), "subagents", f"agent-{name[1]}.jsonl")
-        try:
-            turns = JsonlConversation(
-                Session(AGENT.name, file.stem, str(file), self.where.kind), _OfSubAgent, _parse
-            ).turns()
-        except OSError:
-            return True
-        return any(turn.outside for turn in turns)
-
-
 class _Scanner(LinkedScanner):
     def __init__(self) -> None:
         super().__init__()
@@ -291,7 +206,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
                 and position is not None
                 and line.turnPosition == position
             ):
-                turns[-1].user += f"\n\n{prompt}"
+                turns[-1].add_prompt(prompt)
                 turns[-1].aliases = [*turns[-1].aliases, *_aliases(line)]
                 continue
             tools, position, ran = {}, line.turnPosition, _ran(line)
@@ -422,7 +337,7 @@ def _typed_ahead(turn: Turn, tools: dict[str, ToolCall], attachment: Any) -> Non
     if attachment.get("commandMode") == "task-notification":
         _reported(tools, words)
     elif words.strip() and not _TEAMMATE.match(words):
-        turn.user = f"{turn.user}\n\n{words}" if turn.user else words
+        turn.add_prompt(words)
 
 
 def _reported(tools: dict[str, ToolCall], text: str) -> None:
@@ -438,14 +353,10 @@ def _answer(turn: Turn, tools: dict[str, ToolCall], content: Any) -> None:
     for block in content if isinstance(content, list) else [{"type": "text", "text": content}]:
         if not isinstance(block, dict):
             continue
-        if block.get("type") == "text" and text_of(block.get("text")).strip():
-            turn.say(text_of(block.get("text")))
-            turn.status = "done"
+        if block.get("type") == "text":
+            turn.answer(text_of(block.get("text")))
         elif block.get("type") == "tool_use":
-            call = ToolCall(text_of(block.get("name")), input_text(block.get("input")))
-            tools[text_of(block.get("id"))] = call
-            turn.call(call)
-            turn.status = "interrupted"  # until an answer follows
+            tools[text_of(block.get("id"))] = turn.use(block.get("name"), block.get("input"))
         elif block.get("type") in _SERVER_SIDE:
             turn.outside = True
 
@@ -458,9 +369,97 @@ def _results(turn: Turn, tools: dict[str, ToolCall], content: Any) -> None:
         if not isinstance(block, dict):
             continue
         if block.get("type") == "tool_result":
-            call = tools.get(text_of(block.get("tool_use_id")))
-            if call is not None:
-                call.output = blocks_text(block.get("content"))
-                call.failed = bool(block.get("is_error"))
+            output = blocks_text(block.get("content"))
+            set_result(tools, block.get("tool_use_id"), output, block.get("is_error"))
         elif text_of(block.get("text")).startswith(_INTERRUPTED):
             turn.status = "interrupted"
+
+
+class ClaudeConversation(JsonlConversation):
+    """A session file of Claude Code."""
+
+    scanner, parser = _Scanner, _parse
+
+    @property
+    def has_sidechain(self) -> bool:
+        """Whether the file has lines of sub-agents."""
+        return "sidechain" in self._offsets.facts
+
+    def find(self, turn: str) -> int:
+        """Also find a turn by the id of any of its lines, as memsearch's anchors name the last."""
+        place = super().find(turn)
+        if place < 0 and _UUID.fullmatch(turn) and (found := self.place_of_line(turn)) is not None:
+            return found
+        return place
+
+    def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
+        """Return the turns from *first* up to, but not including, *last*."""
+        found = super().turns(first, last)
+        for turn in found:
+            # The copies in a fork share one promptId with the fork's own first turn, which the
+            # promptId names.
+            turn.aliases = [
+                name
+                for name in turn.aliases
+                if self._offsets.aliases.get(name, turn.turn) == turn.turn
+            ]
+            turn.outside = turn.outside or any(
+                call.name.lower() in SUB_AGENTS and self._took_in(call) for call in turn.tools
+            )
+        return found
+
+    def _took_in(self, call: ToolCall) -> bool:
+        """Return whether a sub-agent took in content from outside, or its file cannot be found."""
+        name = _SUB_AGENT.search(call.output)
+        if not name:
+            return bool(call.output)
+        file = Path(self.where.path.removesuffix(".jsonl"), "subagents", f"agent-{name[1]}.jsonl")
+        try:
+            own = Session(AGENT.name, file.stem, str(file), self.where.kind)
+            turns = JsonlConversation.turns(_SubAgentConversation(own))
+        except OSError:
+            return True
+        return any(turn.outside for turn in turns)
+
+
+class _SubAgentConversation(ClaudeConversation):
+    scanner = _OfSubAgent
+
+
+class Reader(FileReader):
+    """Reads the sessions of Claude Code."""
+
+    agent = AGENT.name
+    compaction_mark = b'"isCompactSummary":true'
+    patterns = ("*/{}.jsonl",)
+    parts = _SUB_AGENT_FILE
+
+    def files(self, folder: Path, session: str = "") -> Iterable[Path]:
+        """Yield the files of sessions, without those of sub-agents."""
+        found = super().files(folder, session)
+        return (file for file in found if not file.name.startswith(_SUB_AGENT_FILE))
+
+    def wrote(self, line: dict[str, Any]) -> bool:
+        """Whether the agent wrote a JSON line."""
+        return line.get("type") in _LINES or "sessionId" in line
+
+    def compaction_summary(self, line: dict[str, Any]) -> str | None:
+        """Return the summary of a context compaction in a line, or None."""
+        message = line.get("message")
+        if line.get("isCompactSummary") is not True or not isinstance(message, dict):
+            return None
+        return blocks_text(message.get("content"))
+
+    def retention_days(self, sessions: Path) -> int:
+        """Return the days after which transcripts are deleted."""
+        days = json_file(sessions.parent / "settings.json").get("cleanupPeriodDays")
+        return int(days) if isinstance(days, int | float) else _RETENTION_DAYS
+
+    def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
+        """Open a session."""
+        if Path(where.path).name.startswith(_SUB_AGENT_FILE):
+            return _SubAgentConversation(where, cache)
+        found = ClaudeConversation(where, cache)
+        if not found.ids and found.has_sidechain:  # a sub-agent's file under another name
+            return _SubAgentConversation(where)
+        return found

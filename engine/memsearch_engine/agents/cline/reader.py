@@ -24,15 +24,13 @@ from typing import Any
 
 from memsearch_engine.agents.cline import AGENT
 from memsearch_engine.agents.transcripts.model import (
-    SUB_AGENTS,
-    Conversation,
     Session,
-    ToolCall,
     Turn,
     WholeConversation,
     document,
     input_text,
     is_servers_tool,
+    set_result,
     table_of,
     tables_of,
     text_of,
@@ -49,114 +47,6 @@ _TYPED = re.compile(
 )
 _COMMAND = re.compile(r'\s*<user_command slash="([\w-]+)">(.*)</user_command>\s*', re.S)
 _LEFT = "disconnected before request was resolved"  # the client's text after the user ended it
-
-
-class Reader(FileReader):
-    """Reads the sessions of Cline."""
-
-    agent = AGENT.name
-    own_names = re.compile(".*" + re.escape(_ENDS), re.S)
-    ends = ()
-    patterns = ("{}/*" + _ENDS,)
-
-    def files(self, folder: Path, session: str = "") -> Iterable[Path]:
-        """Yield the documents of sessions.
-
-        Those of sub-agents have another name than their folder.
-        """
-        found = super().files(folder, session)
-        return (file for file in found if file.name == f"{file.parent.name}{_ENDS}")
-
-    def order(self, file: Path) -> Path:
-        """Return the folder's name, which contains the time at which the session began."""
-        return file
-
-    def session_of(self, path: Path) -> str:
-        """Return the id of the session in a file."""
-        return path.name.removesuffix(_ENDS)
-
-    def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
-        """Open a session."""
-        return ClineConversation(where)
-
-
-class ClineConversation(WholeConversation):
-    """A document of messages."""
-
-    def __init__(self, where: Session) -> None:
-        super().__init__(where)
-        found = _read(Path(where.path))
-        origin = table_of(found, "origin")
-        self.session = text_of(found.get("sessionId")) or where.session
-        self.parent = text_of(origin.get("parentThreadId"))
-        self.version = text_of(origin.get("version"))
-        self._read_turns(found.get("messages"), _cwd(Path(where.path)))
-        self.ids = [turn.turn for turn in self._turns]
-
-    def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
-        """Return the turns from *first* up to, but not including, *last*."""
-        found = super().turns(first, last)
-        for turn in found:
-            sent_off = any(call.name.lower() in SUB_AGENTS for call in turn.tools)
-            turn.outside = turn.outside or (sent_off and self._they_took_in)
-        return found
-
-    @cached_property
-    def _they_took_in(self) -> bool:
-        """Whether any sub-agent took in outside content, or their documents can't be read."""
-        turns: list[Turn] = []
-        for file in Path(self.where.path).parent.glob(f"agent_*{_ENDS}"):
-            try:
-                turns += ClineConversation(
-                    Session(self.agent, file.name, str(file), self.where.kind)
-                ).turns()
-            except OSError:
-                return True
-        return not turns or any(turn.outside for turn in turns)
-
-    def _read_turns(self, messages: Any, cwd: str) -> None:
-        turn: Turn | None = None
-        tools: dict[str, ToolCall] = {}
-        for number, message in enumerate(messages if isinstance(messages, list) else []):
-            if not isinstance(message, dict):
-                continue
-            if message.get("role") == "user" and (words := _words(message)):
-                name = text_of(message.get("id")) or f"{self.session}-{number}"
-                turn, tools = self._begin(name, stamp(message.get("ts")), words, cwd), {}
-            elif turn is not None:
-                turn.ended = stamp(message.get("ts")) or turn.ended
-                self._add(turn, tools, message)
-
-    def _add(self, turn: Turn, tools: dict[str, ToolCall], message: dict[str, Any]) -> None:
-        blocks = _blocks(message)
-        if table_of(message, "metadata").get("displayOnly"):
-            reason = "\n".join(text_of(block.get("text")) for block in blocks)
-            if _LEFT not in reason:
-                turn.status = "failed"
-                turn.say(reason)
-            return
-        role = message.get("role")
-        if role not in ("user", "assistant"):
-            self._count(role)
-            return
-        texts = []
-        for block in blocks:
-            if block.get("type") == "text" and role == "assistant":
-                texts.append(text_of(block.get("text")))
-            elif block.get("type") == "tool_use":
-                call = ToolCall(text_of(block.get("name")), _input(block.get("input")))
-                tools[text_of(block.get("id"))] = call
-                turn.call(call)
-                turn.outside = turn.outside or ("__" in call.name and is_servers_tool(call.name))
-            elif block.get("type") == "tool_result" and (
-                done := tools.get(text_of(block.get("tool_use_id")))
-            ):
-                done.output, done.failed = _output(block)
-        turn.say("\n".join(text for text in texts if text))
-        is_answer = role == "assistant" and any(text.strip() for text in texts)
-        turn.status = (
-            "done" if is_answer and blocks[-1].get("type") != "tool_use" else "interrupted"
-        )
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -233,3 +123,97 @@ def _output(block: dict[str, Any]) -> tuple[str, bool]:
     ]
     failed = any(e.get("success") is False or e.get("error") for e in entries)
     return "\n".join(texts), failed or block.get("is_error") is True
+
+
+class ClineConversation(WholeConversation):
+    """A document of messages."""
+
+    def _load(self) -> None:
+        path = Path(self.where.path)
+        found = _read(path)
+        origin = table_of(found, "origin")
+        self.session = text_of(found.get("sessionId")) or self.session
+        self.parent = text_of(origin.get("parentThreadId"))
+        self.version = text_of(origin.get("version"))
+        self._read_turns(found.get("messages"), _cwd(path))
+
+    def _sub_agents_took_in(self, turn: Turn) -> bool:
+        return self._they_took_in
+
+    @cached_property
+    def _they_took_in(self) -> bool:
+        """Whether any sub-agent took in outside content, or their documents can't be read."""
+        turns: list[Turn] = []
+        for file in Path(self.where.path).parent.glob(f"agent_*{_ENDS}"):
+            try:
+                turns += ClineConversation(
+                    Session(self.agent, file.name, str(file), self.where.kind)
+                ).turns()
+            except OSError:
+                return True
+        return not turns or any(turn.outside for turn in turns)
+
+    def _read_turns(self, messages: Any, cwd: str) -> None:
+        for number, message in enumerate(messages if isinstance(messages, list) else []):
+            if not isinstance(message, dict):
+                continue
+            at = stamp(message.get("ts"))
+            if message.get("role") == "user" and (words := _words(message)):
+                name = text_of(message.get("id")) or f"{self.session}-{number}"
+                self._begin(name, at, words, cwd)
+            elif self._turns:
+                self._turns[-1].ended = at or self._turns[-1].ended
+                self._add(self._turns[-1], message)
+
+    def _add(self, turn: Turn, message: dict[str, Any]) -> None:
+        blocks = _blocks(message)
+        if table_of(message, "metadata").get("displayOnly"):
+            reason = "\n".join(text_of(block.get("text")) for block in blocks)
+            if _LEFT not in reason:
+                turn.status = "failed"
+                turn.say(reason)
+            return
+        role = message.get("role")
+        if role not in ("user", "assistant"):
+            self._count(role)
+            return
+        texts = []
+        for block in blocks:
+            if block.get("type") == "text" and role == "assistant":
+                texts.append(text_of(block.get("text")))
+            elif block.get("type") == "tool_use":
+                call = self._use(block.get("id"), block.get("name"), _input(block.get("input")))
+                turn.outside = turn.outside or ("__" in call.name and is_servers_tool(call.name))
+            elif block.get("type") == "tool_result":
+                set_result(self._tools, block.get("tool_use_id"), *_output(block))
+        turn.say("\n".join(text for text in texts if text))
+        is_answer = role == "assistant" and any(text.strip() for text in texts)
+        turn.status = (
+            "done" if is_answer and blocks[-1].get("type") != "tool_use" else "interrupted"
+        )
+
+
+class Reader(FileReader):
+    """Reads the sessions of Cline."""
+
+    agent = AGENT.name
+    own_names = re.compile(".*" + re.escape(_ENDS), re.S)
+    ends = ()
+    conversation = ClineConversation
+    patterns = ("{}/*" + _ENDS,)
+
+    def files(self, folder: Path, session: str = "") -> Iterable[Path]:
+        """Yield the documents of sessions.
+
+        Those of sub-agents have another name than their folder.
+        """
+        found = super().files(folder, session)
+        return (file for file in found if file.name == f"{file.parent.name}{_ENDS}")
+
+    def order(self, file: Path) -> Path:
+        """Return the folder's name, which contains the time at which the session began."""
+        return file
+
+    def session_of(self, path: Path) -> str:
+        """Return the id of the session in a file."""
+        return path.name.removesuffix(_ENDS)

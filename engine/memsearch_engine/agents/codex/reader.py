@@ -30,7 +30,6 @@ from memsearch_engine.agents.codex import AGENT
 from memsearch_engine.agents.transcripts.jsonl import JsonlConversation, Scanner, turns_back
 from memsearch_engine.agents.transcripts.model import (
     SUB_AGENTS,
-    Conversation,
     Session,
     ToolCall,
     Turn,
@@ -101,142 +100,10 @@ _decode = msgspec.json.Decoder(_Line).decode
 _kind = msgspec.json.Decoder(_Kind).decode
 
 
-class Reader(FileReader):
-    """Reads the sessions of Codex."""
-
-    agent = AGENT.name
-    compaction_mark = b'"type":"compacted"'
-    kind = "rollout"
-    own_names = re.compile(r".*\.jsonl\.zst|rollout-.*\.jsonl", re.S)
-    parts = ""
-
-    def files(self, folder: Path, session: str = "") -> Iterable[Path]:
-        """Yield the rollouts below ``sessions`` and ``archived_sessions``.
-
-        Their names end with the thread's id.
-        """
-        name = f"rollout-*-{session}" if session else "rollout-*"
-        yield from folder.glob(f"*/*/*/{name}.jsonl*")
-        yield from (folder.parent / "archived_sessions").glob(f"{name}.jsonl*")
-
-    def session_of(self, path: Path) -> str:
-        """Return the id of the session in a file."""
-        match = _ROLLOUT.match(path.name)
-        return match[1] if match else path.name.partition(".")[0]
-
-    def wrote(self, line: dict[str, Any]) -> bool:
-        """Whether the agent wrote a JSON line."""
-        kinds = ("session_meta", "event_msg", "response_item", "turn_context", "compacted")
-        return "payload" in line and line.get("type") in kinds
-
-    def compaction_summary(self, line: dict[str, Any]) -> str | None:
-        """Return the summary of a context compaction in a line, or None."""
-        payload = line.get("payload")
-        if line.get("type") != "compacted" or not isinstance(payload, dict):
-            return None
-        items = tables_of(payload.get("replacement_history"))
-        texts = (blocks_text(item.get("content"), _SUMMARY_KINDS) for item in items)
-        return text_of(payload.get("message")) or "\n".join(filter(None, texts))
-
-    def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
-        """Open a session."""
-        return CodexConversation(where, cache)
-
-
-class CodexConversation(JsonlConversation):
-    """A rollout of Codex."""
-
-    def __init__(self, where: Session, cache: Path | None = None, forks: int = 0) -> None:
-        super().__init__(where, _Scanner, _parse, cache)
-        self._copied: list[Turn] = []
-        forked = self._offsets.facts.get("forked", "")
-        if (
-            forked
-            and forks < _MAX_FORKS
-            and self.ids
-            and all(name.startswith(f"{self.session}:") for name in self.ids)
-        ):
-            self._copied = self._parents(forked, cache, forks)
-        own = self.ids
-        self.ids = [*(turn.turn for turn in self._copied), *own[len(self._copied) :]]
-        self.aliases = {**self.aliases, **dict(zip(own, self.ids[: len(self._copied)]))}
-
-    def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
-        """Return the turns from *first* up to, but not including, *last*."""
-        found = super().turns(first, last)
-        first, stop, _ = slice(first, last).indices(len(self.ids))
-        for place, turn in zip(range(first, stop), found):
-            if place < len(self._copied):
-                turn.aliases.append(turn.turn)
-                turn.cwd, turn.branch = self._copied[place].cwd, self._copied[place].branch
-            if place < len(self._copied) or "flat" in self._offsets.facts:
-                turn.turn = self.ids[place]
-        for turn in found:
-            sent_off = [call for call in turn.tools if call.name in SUB_AGENTS]
-            turn.outside = turn.outside or any(map(_took_in, self._sub_agents(sent_off)))
-        return found
-
-    def _sub_agents(self, calls: list[ToolCall]) -> set[Path]:
-        """Return the rollouts of the sub-agents that *calls* started.
-
-        They are found by the threads in the results of the calls, else by their parent.
-        """
-        folder = Path(self.where.path).parent
-        threads = {thread for call in calls for thread in _THREAD.findall(call.output)}
-        if calls and not threads:
-            return {
-                file for file in folder.glob("rollout-*.jsonl*") if _is_child(file, self.session)
-            }
-        # A thread that started after midnight lies in another day's folder.
-        patterns = [
-            (folder, ""),
-            *((base, "*/*/*/") for base in folder.parents[2:3] if folder.name.isdigit()),
-        ]
-        return {
-            file
-            for base, deep in patterns
-            for thread in threads
-            for file in base.glob(f"{deep}rollout-*-{thread}.jsonl*")
-        }
-
-    def _follows(self, after: str, parents: list[int]) -> int:
-        return turns_back(after, parents)
-
-    def _parents(self, forked: str, cache: Path | None, forks: int) -> list[Turn]:
-        """Return the parent's turns that the first turns here repeat."""
-        path = Path(self.where.path)
-        for base in (path.parent, *path.parents[1:4]):
-            file = next(
-                (
-                    file
-                    for depth in ("", "*/*/*/")
-                    for file in base.glob(f"{depth}rollout-*-{_id(forked)}.jsonl*")
-                ),
-                None,
-            )
-            if file is None:
-                continue
-            try:
-                parent = CodexConversation(
-                    Session(self.agent, forked, str(file), Reader.kind), cache, forks + 1
-                )
-                pairs = list(zip(parent.turns(), super().turns()))
-            except OSError:
-                return []
-            same = (
-                (theirs, theirs.user == ours.user and theirs.assistant == ours.assistant)
-                for theirs, ours in pairs
-            )
-            return [theirs for theirs, _ in takewhile(lambda pair: pair[1], same)]
-        return []
-
-
 def _took_in(file: Path) -> bool:
     """Return whether a sub-agent took in content from outside."""
     try:
-        turns = JsonlConversation(
-            Session(AGENT.name, file.stem, str(file), Reader.kind), _Scanner, _parse
-        ).turns()
+        turns = _Rollout(Session(AGENT.name, file.stem, str(file), Reader.kind)).turns()
     except OSError:
         return True
     return any(turn.outside for turn in turns)
@@ -523,7 +390,7 @@ def _ask(now: _Reading, text: str, stamp: str) -> None:
     turn, text = now.turn, _request(text)
     if not now.asked:
         now.asked, turn.started = True, stamp or turn.started
-    turn.user = f"{turn.user}\n\n{text}" if turn.user else text
+    turn.add_prompt(text)
 
 
 def _item(now: _Reading, kind: str, payload: dict[str, Any]) -> None:
@@ -582,3 +449,134 @@ def _close(now: _Reading, turns: list[Turn]) -> None:
     answered = not now.in_task and bool(turn.spoken) and turn.spoken[-1][0] == len(turn.tools)
     turn.status = now.ended or ("done" if answered else "interrupted")
     turns.append(turn)
+
+
+class _Rollout(JsonlConversation):
+    scanner, parser = _Scanner, _parse
+
+
+class CodexConversation(_Rollout):
+    """A rollout of Codex."""
+
+    def __init__(self, where: Session, cache: Path | None = None, forks: int = 0) -> None:
+        super().__init__(where, cache)
+        self._copied: list[Turn] = []
+        forked = self._offsets.facts.get("forked", "")
+        if (
+            forked
+            and forks < _MAX_FORKS
+            and self.ids
+            and all(name.startswith(f"{self.session}:") for name in self.ids)
+        ):
+            self._copied = self._parents(forked, cache, forks)
+        own = self.ids
+        self.ids = [*(turn.turn for turn in self._copied), *own[len(self._copied) :]]
+        self.aliases = {**self.aliases, **dict(zip(own, self.ids[: len(self._copied)]))}
+
+    def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
+        """Return the turns from *first* up to, but not including, *last*."""
+        found = super().turns(first, last)
+        first, stop, _ = slice(first, last).indices(len(self.ids))
+        for place, turn in zip(range(first, stop), found):
+            if place < len(self._copied):
+                turn.aliases.append(turn.turn)
+                turn.cwd, turn.branch = self._copied[place].cwd, self._copied[place].branch
+            if place < len(self._copied) or "flat" in self._offsets.facts:
+                turn.turn = self.ids[place]
+        for turn in found:
+            sent_off = [call for call in turn.tools if call.name in SUB_AGENTS]
+            turn.outside = turn.outside or any(map(_took_in, self._sub_agents(sent_off)))
+        return found
+
+    def _sub_agents(self, calls: list[ToolCall]) -> set[Path]:
+        """Return the rollouts of the sub-agents that *calls* started.
+
+        They are found by the threads in the results of the calls, else by their parent.
+        """
+        folder = Path(self.where.path).parent
+        threads = {thread for call in calls for thread in _THREAD.findall(call.output)}
+        if calls and not threads:
+            return {
+                file for file in folder.glob("rollout-*.jsonl*") if _is_child(file, self.session)
+            }
+        # A thread that started after midnight lies in another day's folder.
+        patterns = [
+            (folder, ""),
+            *((base, "*/*/*/") for base in folder.parents[2:3] if folder.name.isdigit()),
+        ]
+        return {
+            file
+            for base, deep in patterns
+            for thread in threads
+            for file in base.glob(f"{deep}rollout-*-{thread}.jsonl*")
+        }
+
+    def _follows(self, after: str, parents: list[int]) -> int:
+        return turns_back(after, parents)
+
+    def _parents(self, forked: str, cache: Path | None, forks: int) -> list[Turn]:
+        """Return the parent's turns that the first turns here repeat."""
+        path = Path(self.where.path)
+        for base in (path.parent, *path.parents[1:4]):
+            file = next(
+                (
+                    file
+                    for depth in ("", "*/*/*/")
+                    for file in base.glob(f"{depth}rollout-*-{_id(forked)}.jsonl*")
+                ),
+                None,
+            )
+            if file is None:
+                continue
+            try:
+                parent = CodexConversation(
+                    Session(self.agent, forked, str(file), Reader.kind), cache, forks + 1
+                )
+                pairs = list(zip(parent.turns(), super().turns()))
+            except OSError:
+                return []
+            same = (
+                (theirs, theirs.user == ours.user and theirs.assistant == ours.assistant)
+                for theirs, ours in pairs
+            )
+            return [theirs for theirs, _ in takewhile(lambda pair: pair[1], same)]
+        return []
+
+
+class Reader(FileReader):
+    """Reads the sessions of Codex."""
+
+    agent = AGENT.name
+    compaction_mark = b'"type":"compacted"'
+    kind = "rollout"
+    conversation = CodexConversation
+    own_names = re.compile(r".*\.jsonl\.zst|rollout-.*\.jsonl", re.S)
+    parts = ""
+
+    def files(self, folder: Path, session: str = "") -> Iterable[Path]:
+        """Yield the rollouts below ``sessions`` and ``archived_sessions``.
+
+        Their names end with the thread's id.
+        """
+        name = f"rollout-*-{session}" if session else "rollout-*"
+        yield from folder.glob(f"*/*/*/{name}.jsonl*")
+        yield from (folder.parent / "archived_sessions").glob(f"{name}.jsonl*")
+
+    def session_of(self, path: Path) -> str:
+        """Return the id of the session in a file."""
+        match = _ROLLOUT.match(path.name)
+        return match[1] if match else path.name.partition(".")[0]
+
+    def wrote(self, line: dict[str, Any]) -> bool:
+        """Whether the agent wrote a JSON line."""
+        kinds = ("session_meta", "event_msg", "response_item", "turn_context", "compacted")
+        return "payload" in line and line.get("type") in kinds
+
+    def compaction_summary(self, line: dict[str, Any]) -> str | None:
+        """Return the summary of a context compaction in a line, or None."""
+        payload = line.get("payload")
+        if line.get("type") != "compacted" or not isinstance(payload, dict):
+            return None
+        items = tables_of(payload.get("replacement_history"))
+        texts = (blocks_text(item.get("content"), _SUMMARY_KINDS) for item in items)
+        return text_of(payload.get("message")) or "\n".join(filter(None, texts))

@@ -25,8 +25,6 @@ import msgspec
 from memsearch_engine.agents.copilot import AGENT
 from memsearch_engine.agents.transcripts.jsonl import JsonlConversation, Scanner
 from memsearch_engine.agents.transcripts.model import (
-    Conversation,
-    Session,
     ToolCall,
     Turn,
     brings_outside,
@@ -68,45 +66,6 @@ class _Line(msgspec.Struct):
 
 
 _decode = msgspec.json.Decoder(_Line).decode
-
-
-class Reader(FileReader):
-    """Reads the sessions of Copilot CLI."""
-
-    agent = AGENT.name
-    compaction_mark = b'"type":"session.compaction_complete"'
-    patterns = ("{}/" + _FILE,)
-
-    def files(self, folder: Path, session: str = "") -> Iterable[Path]:
-        """Return the files that may hold a session, or all sessions if none is named."""
-        return (file for file in super().files(folder, session) if file.is_file())
-
-    def order(self, file: Path) -> tuple[str, str]:
-        """Return the sort key of a session's file."""
-        with contextlib.suppress(OSError):
-            return text_of(_header(file).get("startTime")), str(file)
-        return "", str(file)
-
-    def session_of(self, path: Path) -> str:
-        """Return the id of the session in a file."""
-        name = text_of(_header(path).get("sessionId"))
-        return name or (path.parent.name if path.name == _FILE else path.stem)
-
-    def wrote(self, line: dict[str, Any]) -> bool:
-        """Whether the agent wrote a JSON line."""
-        is_event = "." in text_of(line.get("type")) and isinstance(line.get("data"), dict)
-        return is_event and "parentId" in line
-
-    def compaction_summary(self, line: dict[str, Any]) -> str | None:
-        """Return the summary of a context compaction in a line, or None."""
-        data = table_of(line.get("data"))
-        text = data.get("summaryContent")
-        is_done = line.get("type") == "session.compaction_complete" and data.get("success") is True
-        return text if is_done and isinstance(text, str) else None
-
-    def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
-        """Open a session."""
-        return JsonlConversation(where, _Scanner, _parse, cache)
 
 
 def _header(path: Path) -> _Line:
@@ -191,7 +150,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
         elif line.agentId is not None:
             continue
         elif _is_own(line):
-            turns[-1].user = f"{turns[-1].user}\n\n{_words(line)}"
+            turns[-1].add_prompt(_words(line))
         elif line.type == "assistant.message":
             turns[-1].ended = stamp or turns[-1].ended
             _answer(turns[-1], tools, line)
@@ -225,14 +184,10 @@ def _refused(turns: list[Turn], refusal: str) -> None:
 
 
 def _answer(turn: Turn, tools: dict[str, ToolCall], line: _Line) -> None:
-    text = text_of(line.get("content"))
-    turn.say(text)
-    turn.status = "done" if text.strip() else turn.status
+    turn.answer(text_of(line.get("content")))
     for request in tables_of(line.get("toolRequests")):
-        call = ToolCall(text_of(request.get("name")), input_text(request.get("arguments")))
+        call = turn.use(request.get("name"), request.get("arguments"))
         tools[text_of(request.get("toolCallId"))] = call
-        turn.call(call)
-        turn.status = "interrupted"  # until an answer follows
 
 
 def _result(tools: dict[str, ToolCall], line: _Line) -> None:
@@ -248,3 +203,45 @@ def _result(tools: dict[str, ToolCall], line: _Line) -> None:
     call.failed = line.get("success") is False or (
         isinstance(shell, dict) and shell.get("exitCode") not in (0, None)
     )
+
+
+class CopilotConversation(JsonlConversation):
+    """A session of Copilot CLI."""
+
+    scanner, parser = _Scanner, _parse
+
+
+class Reader(FileReader):
+    """Reads the sessions of Copilot CLI."""
+
+    agent = AGENT.name
+    compaction_mark = b'"type":"session.compaction_complete"'
+    patterns = ("{}/" + _FILE,)
+    conversation = CopilotConversation
+
+    def files(self, folder: Path, session: str = "") -> Iterable[Path]:
+        """Return the files that may hold a session, or all sessions if none is named."""
+        return (file for file in super().files(folder, session) if file.is_file())
+
+    def order(self, file: Path) -> tuple[str, str]:
+        """Return the sort key of a session's file."""
+        with contextlib.suppress(OSError):
+            return text_of(_header(file).get("startTime")), str(file)
+        return "", str(file)
+
+    def session_of(self, path: Path) -> str:
+        """Return the id of the session in a file."""
+        name = text_of(_header(path).get("sessionId"))
+        return name or (path.parent.name if path.name == _FILE else path.stem)
+
+    def wrote(self, line: dict[str, Any]) -> bool:
+        """Whether the agent wrote a JSON line."""
+        is_event = "." in text_of(line.get("type")) and isinstance(line.get("data"), dict)
+        return is_event and "parentId" in line
+
+    def compaction_summary(self, line: dict[str, Any]) -> str | None:
+        """Return the summary of a context compaction in a line, or None."""
+        data = table_of(line.get("data"))
+        text = data.get("summaryContent")
+        is_done = line.get("type") == "session.compaction_complete" and data.get("success") is True
+        return text if is_done and isinstance(text, str) else None

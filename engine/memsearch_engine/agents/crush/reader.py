@@ -16,22 +16,26 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from memsearch_engine.agents.crush import AGENT
 from memsearch_engine.agents.transcripts.model import (
-    Conversation,
-    Session,
-    ToolCall,
     Turn,
     WholeConversation,
-    input_text,
+    any_took_in,
+    set_result,
     tables_of,
     text_of,
     value_of,
 )
-from memsearch_engine.agents.transcripts.sqlite import DatabaseReader, number, reading, stamp
+from memsearch_engine.agents.transcripts.sqlite import (
+    DatabaseReader,
+    column,
+    number,
+    reading,
+    session_row,
+    stamp,
+)
 from memsearch_engine.core.repository import came_along
 
 NAME = "crush.db"
@@ -44,70 +48,77 @@ _GOES_ON = (
 _KNOWN = frozenset(
     "text reasoning image_url binary tool_call tool_result finish shell_command".split()
 )
-_MAX_CHILDREN = 200
 _SOON_S = 600
 
 
-class Reader(DatabaseReader):
-    """Reads the sessions of Crush."""
+def _they_took_in(db: Any, session: str) -> bool:
+    """Return whether a sub-agent, or one that it started, took in content from outside.
 
-    agent = AGENT.name
-    own_names = re.compile(re.escape(NAME))
-    pattern = NAME
-    named = (
-        "SELECT id FROM sessions WHERE id=? OR (?='' AND parent_session_id IS NULL)"
-        " ORDER BY updated_at DESC LIMIT 1"
-    )
+    Also true if no sub-agent's session can be read.
+    """
 
-    def listed(self, db: Any) -> Iterator[tuple[Any, float, int]]:
-        """Yield (id, last change in seconds since 1970, size in bytes or 0) of each session."""
-        rows = db.execute(
-            "SELECT s.id, s.updated_at FROM sessions s WHERE EXISTS"
-            " (SELECT 1 FROM messages m WHERE m.session_id=s.id AND m.role='user')"
-            " ORDER BY s.created_at, s.rowid"
-        )
-        for name, updated in rows:
-            yield name, number(updated), 0
+    def visit(child: str) -> tuple[bool, list[str]]:
+        turn = Turn("", "", "", tools=[])
+        for (parts,) in db.execute(
+            "SELECT parts FROM messages WHERE session_id=? AND role='assistant'", (child,)
+        ):
+            for kind, data in _parts(parts):
+                if kind == "tool_call":
+                    turn.use(data.get("name"), _value(data.get("input")))
+        is_outside = turn.outside or any(call.name in _OUTSIDE for call in turn.tools)
+        return is_outside, _sub_agents(db, child)
 
-    def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
-        """Open a session."""
-        return CrushConversation(where)
+    children = _sub_agents(db, session)
+    return not children or any_took_in(session, children, visit)
+
+
+def _sub_agents(db: Any, session: str) -> list[str]:
+    """Return the sessions of a session's sub-agents. The session that makes titles is none."""
+    rows = db.execute("SELECT id FROM sessions WHERE parent_session_id=?", (session,))
+    return [name for (name,) in rows if isinstance(name, str) and not name.startswith("title-")]
+
+
+def _parts(given: object) -> list[tuple[str, dict[str, Any]]]:
+    """Return (kind, data) of each part of a message."""
+    return [
+        (text_of(part.get("type")), data)
+        for part in tables_of(_value(given))
+        if isinstance(data := part.get("data"), dict)
+    ]
+
+
+def _value(given: object) -> Any:
+    """Return the value of a JSON text, or the text itself if it is not JSON."""
+    found = value_of(given)
+    return given if found is None else found
 
 
 class CrushConversation(WholeConversation):
     """A session of the database."""
 
-    def __init__(self, where: Session) -> None:
-        super().__init__(where)
-        self._tools: dict[str, ToolCall] = {}
-        self._uses_tools = (
-            False  # the model has called tools and has not answered their results yet
-        )
-        self._after_tool = False
-        self._last_at = 0.0
-        with reading(where.path) as db:
-            row = db.execute(
-                "SELECT parent_session_id FROM sessions WHERE id=?", (where.session,)
-            ).fetchone()
-            if row is None:
-                raise FileNotFoundError(2, f"no session {where.session}", where.path)
+    #: The model has called tools and has not answered their results yet.
+    _uses_tools = False
+    _after_tool = False
+    _last_at = 0.0
+
+    def _load(self) -> None:
+        with reading(self.where.path) as db:
+            row = session_row(db, "SELECT parent_session_id FROM sessions WHERE id=?", self.where)
             self.parent = text_of(row[0])
-            columns = {name for _, name, *_ in db.execute("PRAGMA table_info(messages)")}
-            summary = "is_summary_message" if "is_summary_message" in columns else "0"
+            summary = column(db, "messages", "is_summary_message", "0")
             rows = db.execute(
                 f"SELECT id, role, parts, created_at, finished_at, {summary} FROM messages "
                 "WHERE session_id=? ORDER BY created_at, rowid",
-                (where.session,),
+                (self.session,),
             ).fetchall()
             for name, role, parts, created, finished, is_summary in rows:
                 if not is_summary:
                     self._take(text_of(name), role, _parts(parts), created, finished)
-            along = came_along(where.path)
+            along = came_along(self.where.path)
             for turn in self._turns:
                 turn.outside = turn.outside or along
                 if any(call.name in _SUB_AGENTS for call in turn.tools) and not turn.outside:
-                    turn.outside = _they_took_in(db, where.session)
-        self.ids = [turn.turn for turn in self._turns]
+                    turn.outside = _they_took_in(db, self.session)
 
     def _take(
         self,
@@ -138,16 +149,10 @@ class CrushConversation(WholeConversation):
             self._answer(parts)
         elif self._turns and role == "tool":
             for kind, data in parts:
-                done = (
-                    self._tools.get(text_of(data.get("tool_call_id")))
-                    if kind == "tool_result"
-                    else None
-                )
-                if done is not None:
-                    done.output, done.failed = (
-                        text_of(data.get("content")),
-                        data.get("is_error") is True,
-                    )
+                key = text_of(data.get("tool_call_id"))
+                if kind == "tool_result" and key in self._tools:
+                    output, failed = text_of(data.get("content")), data.get("is_error") is True
+                    set_result(self._tools, key, output, failed)
                     self._after_tool = self._uses_tools
         elif role not in ("user", "assistant", "tool", "system"):
             self._count(role)
@@ -156,12 +161,12 @@ class CrushConversation(WholeConversation):
         if not words or (self._turns and words.startswith(_GOES_ON)):
             return
         if self._turns and self._after_tool:
-            self._turns[-1].user += f"\n\n{words}"
+            self._turns[-1].add_prompt(words)
             return
         folder = os.path.dirname(os.path.dirname(os.path.abspath(self.where.path)))
         name = name or f"{self.session}-{len(self._turns)}"
         self._begin(name, at, words, folder)
-        self._tools, self._uses_tools, self._after_tool = {}, False, False
+        self._uses_tools, self._after_tool = False, False
 
     def _answer(self, parts: list[tuple[str, dict[str, Any]]]) -> None:
         turn = self._turns[-1]
@@ -174,9 +179,7 @@ class CrushConversation(WholeConversation):
             if kind == "text":
                 turn.say(text_of(data.get("text")))
             elif kind == "tool_call":
-                call = ToolCall(text_of(data.get("name")), input_text(_value(data.get("input"))))
-                self._tools[text_of(data.get("id"))] = call
-                turn.call(call)
+                call = self._use(data.get("id"), data.get("name"), _value(data.get("input")))
                 turn.outside = turn.outside or call.name in _OUTSIDE
             elif kind == "finish":
                 self._end(turn, data)
@@ -192,58 +195,29 @@ class CrushConversation(WholeConversation):
                 for text in (text_of(data.get("message")), text_of(data.get("details")))
                 if text
             ]
-            turn.say(": ".join(parts) or "refused")
-            turn.status = "failed"
+            turn.fail(": ".join(parts) or "refused")
         elif reason == "content_filter":
             turn.status = "failed"
 
 
-def _they_took_in(db: Any, session: str) -> bool:
-    """Return whether a sub-agent, or one that it started, took in content from outside.
+class Reader(DatabaseReader):
+    """Reads the sessions of Crush."""
 
-    Also true if no sub-agent's session can be read.
-    """
-    seen: set[str] = set()
-    waiting = [session]
-    while waiting and len(seen) < _MAX_CHILDREN:
-        name = waiting.pop()
-        # The session that makes titles is not a sub-agent.
-        children = [
-            child
-            for (child,) in db.execute("SELECT id FROM sessions WHERE parent_session_id=?", (name,))
-            if isinstance(child, str) and child not in seen and not child.startswith("title-")
-        ]
-        if name == session and not children:
-            return True
-        seen.update(children)
-        waiting += children
-        for child in children:
-            for (parts,) in db.execute(
-                "SELECT parts FROM messages WHERE session_id=? AND role='assistant'", (child,)
-            ):
-                turn = Turn("", "", "", tools=[])
-                for kind, data in _parts(parts):
-                    if kind == "tool_call":
-                        turn.call(
-                            ToolCall(
-                                text_of(data.get("name")), input_text(_value(data.get("input")))
-                            )
-                        )
-                if turn.outside or any(call.name in _OUTSIDE for call in turn.tools):
-                    return True
-    return bool(waiting)
+    agent = AGENT.name
+    own_names = re.compile(re.escape(NAME))
+    pattern = NAME
+    conversation = CrushConversation
+    named = (
+        "SELECT id FROM sessions WHERE id=? OR (?='' AND parent_session_id IS NULL)"
+        " ORDER BY updated_at DESC LIMIT 1"
+    )
 
-
-def _parts(given: object) -> list[tuple[str, dict[str, Any]]]:
-    """Return (kind, data) of each part of a message."""
-    return [
-        (text_of(part.get("type")), data)
-        for part in tables_of(_value(given))
-        if isinstance(data := part.get("data"), dict)
-    ]
-
-
-def _value(given: object) -> Any:
-    """Return the value of a JSON text, or the text itself if it is not JSON."""
-    found = value_of(given)
-    return given if found is None else found
+    def listed(self, db: Any) -> Iterator[tuple[Any, float, int]]:
+        """Yield (id, last change in seconds since 1970, size in bytes or 0) of each session."""
+        rows = db.execute(
+            "SELECT s.id, s.updated_at FROM sessions s WHERE EXISTS"
+            " (SELECT 1 FROM messages m WHERE m.session_id=s.id AND m.role='user')"
+            " ORDER BY s.created_at, s.rowid"
+        )
+        for name, updated in rows:
+            yield name, number(updated), 0

@@ -39,6 +39,7 @@ from memsearch_engine.agents.transcripts.model import (
     ToolCall,
     Turn,
     WholeConversation,
+    any_took_in,
     blocks_text,
     input_text,
     table_of,
@@ -79,99 +80,6 @@ _OURS = ("recall", "open", "timeline", "note", "remember", "forget", "correct")
 _MAX_CHILDREN = 200
 
 
-class _Lines(FileReader):
-    """Reads sessions in JSON lines below ``projects``."""
-
-    agent = AGENT.name
-    patterns = ("*/agent-transcripts/**/{}.jsonl",)
-
-    def order(self, file: Path) -> Path:
-        return file
-
-    def sessions(self, folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
-        """Yield the sessions. If a session lies under two projects, the longer file counts.
-
-        The editor writes such files, too. Sessions in its database are read from the database, and
-        sessions that were deleted there are left out.
-        """
-        has_editor = any(file.is_file() for file in databases())
-        best: dict[str, Session] = {}
-        for found in super().sessions(folder, failed):
-            file = Path(found.path)
-            name = file.parent.parent.name if file.parent.name == "subagents" else file.stem
-            is_editors = has_editor and not (
-                SESSION_ID.fullmatch(name) and any(folder.parent.glob(f"{CHATS}/*/{name}"))
-            )
-            before = best.get(found.session)
-            if not is_editors and (before is None or found.size > before.size):
-                best[found.session] = found
-        yield from best.values()
-
-    def locate(self, folder: Path, session: str) -> Session | None:
-        found = max(self.files(folder, session), key=lambda file: file.stat().st_size, default=None)
-        return self.at(found, session) if found else None
-
-    def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
-        return Transcript(where)
-
-
-class Reader(DatabaseReader):
-    """Reads the sessions of Cursor."""
-
-    agent = AGENT.name
-    own_names = re.compile(re.escape(DATABASE))
-    ends = _Lines.ends
-    pattern = DATABASE
-    _lines = _Lines()
-
-    def listed(self, db: Any) -> Iterator[tuple[Any, float, int]]:
-        """Yield (id, last change in seconds since 1970, size in bytes or 0) of each session."""
-        rows = _range(db, _COMPOSER)
-        heads = [(key.removeprefix(_COMPOSER), table_of(value_of(raw)), raw) for key, raw in rows]
-        for name, head, raw in sorted(heads, key=lambda row: number(row[1].get("createdAt"))):
-            if any(_is_person(db, name, one) for one in _listed(head)):
-                changed = number(head.get("lastUpdatedAt")) or number(head.get("createdAt"))
-                yield name, changed / 1000, len(raw or "")
-
-    def sessions(self, folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
-        """Yield the sessions of a ``globalStorage``, or those below ``projects``."""
-        if folder.name == "projects":
-            return self._lines.sessions(folder, failed)
-        return super().sessions(folder, failed)
-
-    def locate(self, folder: Path, session: str) -> Session | None:
-        """Return the session with that id below *folder*, or None."""
-        if not SESSION_ID.fullmatch(session):
-            return None
-        if folder.name == "projects":
-            return self._lines.locate(folder, session)
-        return super().locate(folder, session)
-
-    def at(self, path: str | os.PathLike[str], session: str = "") -> Session | None:
-        """Return the named session in a file, or its only or newest one; None if there is none."""
-        name = os.fspath(path)
-        if os.path.basename(name) != DATABASE:
-            return self._lines.at(path, session)
-        with reading(name) as db:
-            if session:
-                changed = {session: 0.0} if _head(db, session) else {}
-            else:
-                changed = {named: at for named, at, _ in self.listed(db)}
-        newest = max(changed, key=lambda named: changed[named], default=None)
-        return Session(self.agent, newest, name, self.kind) if newest else None
-
-    def wrote(self, line: dict[str, Any]) -> bool:
-        """Whether the agent wrote a JSON line."""
-        is_message = line.get("role") in ("user", "assistant") and isinstance(
-            line.get("message"), dict
-        )
-        return is_message or (line.get("type") == "turn_ended" and "status" in line)
-
-    def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
-        """Open a session."""
-        return Composer(where) if where.kind == self.kind else Transcript(where)
-
-
 def _head(db: Any, session: str) -> dict[str, Any]:
     """Return the database's record of a session; ``{}`` if it has none."""
     query = "SELECT value FROM cursorDiskKV WHERE key=?"
@@ -192,215 +100,6 @@ def _is_person(db: Any, session: str, bubble: dict[str, Any]) -> bool:
         ).fetchone()
         is not None
     )
-
-
-class _Whole(WholeConversation):
-    def _call(
-        self, name: str, given: Any, output: str = "", failed: bool = False, number: Any = None
-    ) -> None:
-        turn, call = self._turns[-1], ToolCall(name, input_text(given), output, failed)
-        before = turn.outside
-        turn.call(call)
-        turn.outside = turn.outside or number in _OUTSIDE_NUMBERS
-        if _is_ours(name, given):
-            turn.outside = before
-
-
-class Composer(_Whole):
-    """A session of the editor's database."""
-
-    def __init__(self, where: Session) -> None:
-        super().__init__(where)
-        with reading(where.path) as db:
-            head = _head(db, where.session)
-            if not head:
-                raise FileNotFoundError(2, f"no session {where.session}", where.path)
-            prefix = f"{_BUBBLE}{where.session}:"
-            rows = {
-                key.removeprefix(prefix): table_of(value_of(value))
-                for key, value in _range(db, prefix)
-            }
-        self.parent = text_of(table_of(head, "subagentInfo").get("parentComposerId"))
-        if not self.parent and where.session.startswith("task-"):
-            self.parent = "(the session that sent it off)"
-        self.version = str(head.get("_v", ""))
-        user = Path(where.path).parent.parent
-        self._read(head, rows, folder_of_composer(user, where.session, head, rows))
-        self._turns = [turn for turn in self._turns if turn.user or turn.assistant or turn.tools]
-        if (
-            self._turns
-            and head.get("status") in ("aborted", "cancelled")
-            and self._turns[-1].status == "done"
-        ):
-            self._turns[-1].status = "interrupted"
-        self.ids = [turn.turn for turn in self._turns]
-
-    def _read(self, head: dict[str, Any], rows: dict[str, dict[str, Any]], cwd: str) -> None:
-        beside = _tools_beside(head)
-        listed = [{**one, **rows.get(text_of(one.get("bubbleId")), {})} for one in _listed(head)]
-        for place, bubble in enumerate(listed):
-            name, kind = (
-                text_of(bubble.get("bubbleId")) or f"{self.session}-{place}",
-                bubble.get("type"),
-            )
-            if kind == _PERSON and _OWN in text_of(bubble.get("text")):
-                continue
-            if kind == _PERSON:
-                began = _when(bubble.get("createdAt")) or next(
-                    map(_began, listed[place + 1 : place + 2]), ""
-                )
-                began = began or (_when(head.get("createdAt")) if not self._turns else "")
-                self._begin(
-                    name, began, text_of(bubble.get("text")) or text_of(bubble.get("rawText")), cwd
-                )
-                self.aliases |= {
-                    other: name for other in [text_of(bubble.get("serverBubbleId"))] if other
-                }
-            elif kind != _AGENT:
-                self._count(kind)
-            elif self._turns:
-                self._add(bubble, table_of(bubble, "toolFormerData") or beside.get(name, {}))
-
-    def _add(self, bubble: dict[str, Any], tool: dict[str, Any]) -> None:
-        turn = self._turns[-1]
-        turn.ended = _when(bubble.get("createdAt")) or turn.ended
-        if (words := text_of(bubble.get("text"))).strip():
-            turn.say(words)
-            turn.status = "done"
-        if called := text_of(tool.get("name")) or (
-            "tool" if tool.get("tool") in _OUTSIDE_NUMBERS else ""
-        ):
-            given = value_of(tool.get("rawArgs")) or value_of(tool.get("params"))
-            state = tool.get("status")
-            self._call(called, given, _result(tool), state == "error", tool.get("tool"))
-            turn.status = "done" if state in ("completed", "error") else "interrupted"
-            if called.lower() in SUB_AGENTS and not turn.outside:
-                turn.outside = self._took_in(_child(tool))
-        error = bubble.get("errorDetails")
-        if (isinstance(error, dict) and error) or (isinstance(error, str) and error):
-            parts = (
-                [error]
-                if isinstance(error, str)
-                else [text_of(error.get("title")), text_of(error.get("message"))]
-            )
-            turn.say(": ".join(part for part in parts if part) or "refused")
-            turn.status = "failed"
-
-    def _took_in(self, child: str) -> bool:
-        """Whether a sub-agent took in outside content, or its session can't be read."""
-        seen, waiting = {self.session}, [child]
-        while waiting:
-            name = waiting.pop()
-            if name in seen:
-                continue
-            seen.add(name)
-            try:
-                if not name or len(seen) > _MAX_CHILDREN:
-                    return True
-                turns = _Alone(Session(self.agent, name, self.where.path, "db")).turns()
-            except OSError:
-                return True
-            if not turns or any(turn.outside for turn in turns):
-                return True
-            waiting += [grandchild for turn in turns for grandchild in turn.aliases]
-        return False
-
-
-class _Alone(Composer):
-    """A sub-agent's session. The ``aliases`` of its turns name the sub-agents that it started."""
-
-    def _took_in(self, child: str) -> bool:
-        self._turns[-1].aliases.append(child)
-        return False
-
-
-class Transcript(_Whole):
-    """A session in JSON lines."""
-
-    def __init__(self, where: Session) -> None:
-        super().__init__(where)
-        file = Path(where.path)
-        base = next(
-            (folder for folder in file.parents if folder.name == "agent-transcripts"), file.parent
-        )
-        self.parent = file.parent.parent.name if file.parent.name == "subagents" else ""
-        self._folder = base
-        cwd = folder_of_transcript(base, self.parent or where.session)
-        for place, raw in numbered(where.path, self.unknown):
-            line = value_of(raw)
-            if line is None:
-                self._count(NOT_JSON)
-            elif isinstance(line, dict):
-                self._take(place, line, cwd)
-        self.ids = [turn.turn for turn in self._turns]
-
-    def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
-        """Return the turns from *first* up to, but not including, *last*."""
-        found = super().turns(first, last)
-        for turn in found:
-            sent_off = any(call.name.lower() in SUB_AGENTS for call in turn.tools)
-            turn.outside = turn.outside or (sent_off and self._they_took_in)
-        return found
-
-    @cached_property
-    def _they_took_in(self) -> bool:
-        """Whether any sub-agent took in outside content, or their sessions can't be read."""
-        if not SESSION_ID.fullmatch(self.session):
-            return True
-        files = list((self._folder / self.session / "subagents").glob("*.jsonl"))[:_MAX_CHILDREN]
-        try:
-            turns = [
-                t
-                for f in files
-                for t in Transcript(Session(self.agent, f.stem, str(f), "transcript"))._turns
-            ]
-        except OSError:
-            return True
-        return not turns or any(turn.outside for turn in turns)
-
-    def _take(self, place: int, line: dict[str, Any], cwd: str) -> None:
-        role, kind = line.get("role"), line.get("type")
-        message = line.get("message")
-        content = message.get("content") if isinstance(message, dict) else line.get("content")
-        if role == "user":
-            self._ask(place, blocks_text(content), cwd)
-        elif role == "assistant":
-            if self._turns:
-                self._answer(content)
-        elif kind in ("turn_ended", "error"):
-            if self._turns:
-                self._end(line)
-        else:
-            self._count(kind or role)
-
-    def _ask(self, place: int, raw: str, cwd: str) -> None:
-        words = _typed(raw)
-        if words and _OWN not in raw:
-            name = f"{place}-{hashlib.sha256(raw.encode('utf-8', 'replace')).hexdigest()[:8]}"
-            stated = _TIME.search(raw)
-            self._begin(name, _time_in_words(stated[1]) if stated else "", words, cwd)
-
-    def _answer(self, content: Any) -> None:
-        turn = self._turns[-1]
-        for block in content if isinstance(content, list) else [{"type": "text", "text": content}]:
-            if not isinstance(block, dict):
-                continue
-            if block.get("type") == "text":
-                words = text_of(block.get("text")).strip().removesuffix(_TAKEN_OUT).strip()
-                turn.say(words)
-                turn.status = "done" if words else turn.status
-            elif block.get("type") == "tool_use":
-                self._call(text_of(block.get("name")), block.get("input"))
-
-    def _end(self, line: dict[str, Any]) -> None:
-        turn, error = self._turns[-1], text_of(line.get("error"))
-        if line.get("status") == "success":
-            turn.status = "done"
-        elif line.get("status") == "aborted" or "aborted" in error.lower():
-            turn.status = "interrupted"
-        else:
-            turn.say(error or "refused")
-            turn.status = "failed"
 
 
 def _typed(raw: str) -> str:
@@ -514,3 +213,280 @@ def _time_in_words(words: str) -> str:
             return ""
         return stamp(at.timestamp() * 1000)
     return _when(words.strip())
+
+
+class _Whole(WholeConversation):
+    def _call(
+        self, name: str, given: Any, output: str = "", failed: bool = False, number: Any = None
+    ) -> None:
+        turn, call = self._turns[-1], ToolCall(name, input_text(given), output, failed)
+        before = turn.outside
+        turn.call(call)
+        turn.outside = turn.outside or number in _OUTSIDE_NUMBERS
+        if _is_ours(name, given):
+            turn.outside = before
+
+
+class Composer(_Whole):
+    """A session of the editor's database."""
+
+    def _load(self) -> None:
+        where = self.where
+        with reading(where.path) as db:
+            head = _head(db, where.session)
+            if not head:
+                raise FileNotFoundError(2, f"no session {where.session}", where.path)
+            prefix = f"{_BUBBLE}{where.session}:"
+            rows = {
+                key.removeprefix(prefix): table_of(value_of(value))
+                for key, value in _range(db, prefix)
+            }
+        self.parent = text_of(table_of(head, "subagentInfo").get("parentComposerId"))
+        if not self.parent and where.session.startswith("task-"):
+            self.parent = "(the session that sent it off)"
+        self.version = str(head.get("_v", ""))
+        user = Path(where.path).parent.parent
+        self._read(head, rows, folder_of_composer(user, where.session, head, rows))
+        self._turns = [turn for turn in self._turns if turn.user or turn.assistant or turn.tools]
+        if (
+            self._turns
+            and head.get("status") in ("aborted", "cancelled")
+            and self._turns[-1].status == "done"
+        ):
+            self._turns[-1].status = "interrupted"
+
+    def _read(self, head: dict[str, Any], rows: dict[str, dict[str, Any]], cwd: str) -> None:
+        beside = _tools_beside(head)
+        listed = [{**one, **rows.get(text_of(one.get("bubbleId")), {})} for one in _listed(head)]
+        for place, bubble in enumerate(listed):
+            name, kind = (
+                text_of(bubble.get("bubbleId")) or f"{self.session}-{place}",
+                bubble.get("type"),
+            )
+            if kind == _PERSON and _OWN in text_of(bubble.get("text")):
+                continue
+            if kind == _PERSON:
+                began = _when(bubble.get("createdAt")) or next(
+                    map(_began, listed[place + 1 : place + 2]), ""
+                )
+                began = began or (_when(head.get("createdAt")) if not self._turns else "")
+                self._begin(
+                    name, began, text_of(bubble.get("text")) or text_of(bubble.get("rawText")), cwd
+                )
+                self.aliases |= {
+                    other: name for other in [text_of(bubble.get("serverBubbleId"))] if other
+                }
+            elif kind != _AGENT:
+                self._count(kind)
+            elif self._turns:
+                self._add(bubble, table_of(bubble, "toolFormerData") or beside.get(name, {}))
+
+    def _add(self, bubble: dict[str, Any], tool: dict[str, Any]) -> None:
+        turn = self._turns[-1]
+        turn.ended = _when(bubble.get("createdAt")) or turn.ended
+        turn.answer(text_of(bubble.get("text")))
+        if called := text_of(tool.get("name")) or (
+            "tool" if tool.get("tool") in _OUTSIDE_NUMBERS else ""
+        ):
+            given = value_of(tool.get("rawArgs")) or value_of(tool.get("params"))
+            state = tool.get("status")
+            self._call(called, given, _result(tool), state == "error", tool.get("tool"))
+            turn.status = "done" if state in ("completed", "error") else "interrupted"
+            if called.lower() in SUB_AGENTS and not turn.outside:
+                turn.outside = self._took_in(_child(tool))
+        error = bubble.get("errorDetails")
+        if (isinstance(error, dict) and error) or (isinstance(error, str) and error):
+            parts = (
+                [error]
+                if isinstance(error, str)
+                else [text_of(error.get("title")), text_of(error.get("message"))]
+            )
+            turn.fail(": ".join(part for part in parts if part) or "refused")
+
+    def _took_in(self, child: str) -> bool:
+        """Whether a sub-agent took in outside content, or its session can't be read."""
+        return any_took_in(self.session, [child], self._visit)
+
+    def _visit(self, child: str) -> tuple[bool, list[str]]:
+        turns = _Alone(Session(self.agent, child, self.where.path, "db")).turns() if child else []
+        is_outside = not turns or any(turn.outside for turn in turns)
+        return is_outside, [name for turn in turns for name in turn.aliases]
+
+
+class _Alone(Composer):
+    """A sub-agent's session. The ``aliases`` of its turns name the sub-agents that it started."""
+
+    def _took_in(self, child: str) -> bool:
+        self._turns[-1].aliases.append(child)
+        return False
+
+
+class Transcript(_Whole):
+    """A session in JSON lines."""
+
+    def _load(self) -> None:
+        where = self.where
+        file = Path(where.path)
+        base = next(
+            (folder for folder in file.parents if folder.name == "agent-transcripts"), file.parent
+        )
+        self.parent = file.parent.parent.name if file.parent.name == "subagents" else ""
+        self._folder = base
+        cwd = folder_of_transcript(base, self.parent or where.session)
+        for place, raw in numbered(where.path, self.unknown):
+            line = value_of(raw)
+            if line is None:
+                self._count(NOT_JSON)
+            elif isinstance(line, dict):
+                self._take(place, line, cwd)
+
+    def _sub_agents_took_in(self, turn: Turn) -> bool:
+        return self._they_took_in
+
+    @cached_property
+    def _they_took_in(self) -> bool:
+        """Whether any sub-agent took in outside content, or their sessions can't be read."""
+        if not SESSION_ID.fullmatch(self.session):
+            return True
+        files = list((self._folder / self.session / "subagents").glob("*.jsonl"))[:_MAX_CHILDREN]
+        try:
+            turns = [
+                t
+                for f in files
+                for t in Transcript(Session(self.agent, f.stem, str(f), "transcript"))._turns
+            ]
+        except OSError:
+            return True
+        return not turns or any(turn.outside for turn in turns)
+
+    def _take(self, place: int, line: dict[str, Any], cwd: str) -> None:
+        role, kind = line.get("role"), line.get("type")
+        message = line.get("message")
+        content = message.get("content") if isinstance(message, dict) else line.get("content")
+        if role == "user":
+            self._ask(place, blocks_text(content), cwd)
+        elif role == "assistant":
+            if self._turns:
+                self._answer(content)
+        elif kind in ("turn_ended", "error"):
+            if self._turns:
+                self._end(line)
+        else:
+            self._count(kind or role)
+
+    def _ask(self, place: int, raw: str, cwd: str) -> None:
+        words = _typed(raw)
+        if words and _OWN not in raw:
+            name = f"{place}-{hashlib.sha256(raw.encode('utf-8', 'replace')).hexdigest()[:8]}"
+            stated = _TIME.search(raw)
+            self._begin(name, _time_in_words(stated[1]) if stated else "", words, cwd)
+
+    def _answer(self, content: Any) -> None:
+        turn = self._turns[-1]
+        for block in content if isinstance(content, list) else [{"type": "text", "text": content}]:
+            if not isinstance(block, dict):
+                continue
+            if block.get("type") == "text":
+                turn.answer(text_of(block.get("text")).strip().removesuffix(_TAKEN_OUT).strip())
+            elif block.get("type") == "tool_use":
+                self._call(text_of(block.get("name")), block.get("input"))
+
+    def _end(self, line: dict[str, Any]) -> None:
+        turn, error = self._turns[-1], text_of(line.get("error"))
+        if line.get("status") == "success":
+            turn.status = "done"
+        elif line.get("status") == "aborted" or "aborted" in error.lower():
+            turn.status = "interrupted"
+        else:
+            turn.fail(error or "refused")
+
+
+class _Lines(FileReader):
+    """Reads sessions in JSON lines below ``projects``."""
+
+    agent = AGENT.name
+    patterns = ("*/agent-transcripts/**/{}.jsonl",)
+    conversation = Transcript
+
+    def order(self, file: Path) -> Path:
+        return file
+
+    def sessions(self, folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
+        """Yield the sessions. If a session lies under two projects, the longer file counts.
+
+        The editor writes such files, too. Sessions in its database are read from the database, and
+        sessions that were deleted there are left out.
+        """
+        has_editor = any(file.is_file() for file in databases())
+        best: dict[str, Session] = {}
+        for found in super().sessions(folder, failed):
+            file = Path(found.path)
+            name = file.parent.parent.name if file.parent.name == "subagents" else file.stem
+            is_editors = has_editor and not (
+                SESSION_ID.fullmatch(name) and any(folder.parent.glob(f"{CHATS}/*/{name}"))
+            )
+            before = best.get(found.session)
+            if not is_editors and (before is None or found.size > before.size):
+                best[found.session] = found
+        yield from best.values()
+
+    def locate(self, folder: Path, session: str) -> Session | None:
+        found = max(self.files(folder, session), key=lambda file: file.stat().st_size, default=None)
+        return self.at(found, session) if found else None
+
+
+class Reader(DatabaseReader):
+    """Reads the sessions of Cursor."""
+
+    agent = AGENT.name
+    own_names = re.compile(re.escape(DATABASE))
+    ends = _Lines.ends
+    pattern = DATABASE
+    _lines = _Lines()
+
+    def listed(self, db: Any) -> Iterator[tuple[Any, float, int]]:
+        """Yield (id, last change in seconds since 1970, size in bytes or 0) of each session."""
+        rows = _range(db, _COMPOSER)
+        heads = [(key.removeprefix(_COMPOSER), table_of(value_of(raw)), raw) for key, raw in rows]
+        for name, head, raw in sorted(heads, key=lambda row: number(row[1].get("createdAt"))):
+            if any(_is_person(db, name, one) for one in _listed(head)):
+                changed = number(head.get("lastUpdatedAt")) or number(head.get("createdAt"))
+                yield name, changed / 1000, len(raw or "")
+
+    def sessions(self, folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
+        """Yield the sessions of a ``globalStorage``, or those below ``projects``."""
+        if folder.name == "projects":
+            return self._lines.sessions(folder, failed)
+        return super().sessions(folder, failed)
+
+    def locate(self, folder: Path, session: str) -> Session | None:
+        """Return the session with that id below *folder*, or None."""
+        if not SESSION_ID.fullmatch(session):
+            return None
+        if folder.name == "projects":
+            return self._lines.locate(folder, session)
+        return super().locate(folder, session)
+
+    def at(self, path: str | os.PathLike[str], session: str = "") -> Session | None:
+        """Return the named session in a file, or its only or newest one; None if there is none."""
+        name = os.fspath(path)
+        if os.path.basename(name) != DATABASE:
+            return self._lines.at(path, session)
+        with reading(name) as db:
+            if session:
+                changed = {session: 0.0} if _head(db, session) else {}
+            else:
+                changed = {named: at for named, at, _ in self.listed(db)}
+        newest = max(changed, key=lambda named: changed[named], default=None)
+        return Session(self.agent, newest, name, self.kind) if newest else None
+
+    def wrote(self, line: dict[str, Any]) -> bool:
+        """Whether the agent wrote a JSON line."""
+        is_message = line.get("role") in ("user", "assistant") and isinstance(
+            line.get("message"), dict
+        )
+        return is_message or (line.get("type") == "turn_ended" and "status" in line)
+
+    def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
+        """Open a session."""
+        return Composer(where) if where.kind == self.kind else Transcript(where)

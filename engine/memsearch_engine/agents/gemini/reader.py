@@ -27,7 +27,7 @@ import contextlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from itertools import takewhile
 from pathlib import Path
@@ -317,8 +317,7 @@ def _dropped(turn: Turn, change: Any) -> bool:
 def _answer(turn: Turn, tools: dict[str, ToolCall], seen: set[str], line: _Line) -> None:
     text = "\n".join(text for text in _texts(line.content) if text)
     if _name(line) not in seen and text.strip() and not text.startswith(_SUMMARY):
-        turn.say(text)
-        turn.status = "done"
+        turn.answer(text)
         seen.add(_name(line))
     for number, given in enumerate(line.toolCalls if isinstance(line.toolCalls, list) else []):
         if not isinstance(given, dict):
@@ -409,9 +408,9 @@ def _folder_of_hash(folder: Path, home: Home | None) -> str:
 class _Older(GeminiConversation):
     """A session in one JSON document. Its positions are those of its messages."""
 
-    def _scan(self, scanner: Callable[[], Scanner], cache: Path | None) -> Offsets:
+    def _scan(self, cache: Path | None) -> Offsets:
         self._rows = _document(self.where.path)
-        scan = scanner()
+        scan = _Scanner()
         begun = [turn for place, row in enumerate(self._rows) if (turn := scan.feed(place, row))]
         if not scan.facts:
             scan.unknown[NOT_JSON] = 1

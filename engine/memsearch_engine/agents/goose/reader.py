@@ -21,18 +21,17 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from memsearch_engine.agents.goose import AGENT
 from memsearch_engine.agents.transcripts.model import (
-    Conversation,
     Session,
-    ToolCall,
     Turn,
     WholeConversation,
-    input_text,
+    any_took_in,
+    brings_outside,
     table_of,
     tables_of,
     text_of,
@@ -40,14 +39,20 @@ from memsearch_engine.agents.transcripts.model import (
 )
 from memsearch_engine.agents.transcripts.readers import FileReader
 from memsearch_engine.agents.transcripts.records import NOT_JSON, lines
-from memsearch_engine.agents.transcripts.sqlite import DatabaseReader, reading, stamp
+from memsearch_engine.agents.transcripts.sqlite import (
+    DatabaseReader,
+    column,
+    moment,
+    reading,
+    session_row,
+    stamp,
+)
 
 _DATABASE = "sessions.db"
 _ID = re.compile(r"[^/\0]{1,200}")
 _HIDDEN = "hidden"
 _MILLISECONDS = 10_000_000_000
 _FAR = 1e15
-_MAX_CHILDREN = 200
 _KNOWN = frozenset(
     "text image thinking redactedThinking toolRequest toolResponse toolConfirmationRequest "
     "actionRequired frontendToolRequest systemNotification reasoning conversationCompacted "
@@ -76,132 +81,81 @@ class _Message(NamedTuple):
     metadata: dict[str, Any]
 
 
-class _Lines(FileReader):
-    """Reads sessions of versions before 1.10, in JSON lines."""
+def _typed(blocks: list[dict[str, Any]]) -> str:
+    """Return what the person typed: the first text.
 
-    agent = AGENT.name
-    patterns = ("{}.jsonl",)
+    Attached files follow it; earlier shell output precedes it.
+    """
+    opening = next(
+        (text_of(block.get("text")) for block in blocks if block.get("type") == "text"), ""
+    )
+    words = (
+        _SENT_OFF.sub("", _SHELL_OWNERSTORY.sub("", opening, count=1), count=1) if opening else ""
+    )
+    if words.strip():
+        return words
+    return "[image]" if any(block.get("type") == "image" for block in blocks) else ""
 
-    def order(self, file: Path) -> Path:
-        return file
 
-    def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
-        return GooseConversation(where)
+def _is_far(source: str) -> bool:
+    return bool(re.match(r"https?://(?!localhost\b|127\.|\[::1\])", source))
 
 
-class Reader(DatabaseReader):
-    """Reads the sessions of Goose."""
+def _extensions(data: Any) -> set[str]:
+    """Return the names of a session's built-in extensions."""
+    listed = tables_of(table_of(data, "enabled_extensions.v0").get("extensions"))
+    return {
+        text_of(one.get("name")) for one in listed if one.get("type") in ("platform", "builtin")
+    }
 
-    agent = AGENT.name
-    own_names = re.compile(re.escape(_DATABASE))
-    ends = _Lines.ends
-    pattern = _DATABASE
-    named = "SELECT id FROM sessions WHERE id=? OR ?='' ORDER BY updated_at DESC LIMIT 1"
-    _lines = _Lines()
 
-    def listed(self, db: Any) -> Iterator[tuple[Any, float, int]]:
-        """Yield (id, last change in seconds since 1970, size in bytes or 0) of each session."""
-        kind = _column(db, "sessions", "session_type", "''")
-        rows = db.execute(f"SELECT id, updated_at, {kind} FROM sessions ORDER BY created_at, id")
-        for name, updated, kind in rows:
-            if kind != _HIDDEN:
-                yield name, _seconds(updated), 0
-
-    def sessions(self, folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
-        """Yield the sessions of the database, and the files that it did not take over."""
-        before = len(failed)
-        yield from super().sessions(folder, failed)
-        if len(failed) > before:
-            return  # else sessions in the database would appear twice
-        for old in self._lines.sessions(folder, failed):
-            if not super().locate(folder, old.session):
-                yield old
-
-    def locate(self, folder: Path, session: str) -> Session | None:
-        """Return the session with that id below *folder*, or None."""
-        if not _ID.fullmatch(session):
-            return None
-        return super().locate(folder, session) or self._lines.locate(folder, session)
-
-    def at(self, path: str | os.PathLike[str], session: str = "") -> Session | None:
-        """Return the named session in a file, or its only or newest one; None if there is none."""
-        return super().at(path, session) or self._lines.at(path, session)
-
-    def wrote(self, line: dict[str, Any]) -> bool:
-        """Whether the agent wrote a JSON line."""
-        is_message = (
-            "role" in line
-            and isinstance(line.get("created"), int)
-            and isinstance(line.get("content"), list)
-        )
-        return is_message or ("working_dir" in line and "message_count" in line)
-
-    def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
-        """Open a session."""
-        return GooseConversation(where)
+def _seconds(given: Any) -> float:
+    """Return seconds since 1970 of a number or of a text in the database; 0 if it is not a time."""
+    if isinstance(given, int | float) and abs(given) < _FAR:
+        return given / 1000 if given > _MILLISECONDS else float(given)
+    return moment(given)
 
 
 class GooseConversation(WholeConversation):
     """A session of Goose."""
 
-    def __init__(self, where: Session, *, alone: bool = False) -> None:
-        """Open the session.
-
-        Args:
-            alone: do not read its sub-agents.
-        """
-        super().__init__(where)
-        self._tools: dict[str, ToolCall] = {}
+    def _load(self) -> None:
         self._children: list[str] = []
         self._seconds: Counter[str] = Counter()
         self._cwd = ""
         self._own = _OWN
-        if where.kind == "db":
-            with reading(where.path) as db:
+        if self.where.kind == "db":
+            with reading(self.where.path) as db:
                 for message in self._of_database(db):
                     self._take(message)
-                sent_off = [
-                    t for t in self._turns if any(call.name in _SUB_AGENTS for call in t.tools)
-                ]
-                took_in = bool(sent_off) and not alone and self._they_took_in(db)
-                for turn in sent_off:
-                    turn.outside = turn.outside or took_in
         else:
             for message in self._of_lines():
                 self._take(message)
-            for turn in self._turns:  # the sub-agents' sessions are unknown
-                turn.outside = turn.outside or any(call.name in _SUB_AGENTS for call in turn.tools)
         self._turns = [turn for turn in self._turns if turn.user.strip() not in _COMMANDS]
-        self.ids = [turn.turn for turn in self._turns]
+        names = {turn.turn for turn in self._turns}
         self.aliases = {
-            other: name
-            for other, name in self.aliases.items()
-            if name in self.ids and other != name
+            other: name for other, name in self.aliases.items() if name in names and other != name
         }
         for turn in self._turns:
             turn.aliases = [other for other, name in self.aliases.items() if name == turn.turn]
+            sent_off = any(call.name in _SUB_AGENTS for call in turn.tools)
+            turn.outside = turn.outside or (sent_off and self._they_took_in)
 
     def _of_database(self, db: Any) -> list[_Message]:
-        kind, parent = (
-            _column(db, "sessions", "session_type", "''"),
-            _column(db, "sessions", "parent_session_id", "''"),
+        session = ", ".join(
+            column(db, "sessions", name, "''")
+            for name in ("session_type", "parent_session_id", "extension_data")
         )
+        query = f"SELECT working_dir, {session} FROM sessions WHERE id=?"
+        cwd, kind, parent, extensions = session_row(db, query, self.where)
+        self._cwd = text_of(cwd)
+        self.parent = text_of(parent) or (
+            "(the session that sent it off)" if kind == "sub_agent" else ""
+        )
+        self._own = _OWN | _extensions(value_of(extensions))
         name, metadata = (
-            _column(db, "messages", "message_id", "''"),
-            _column(db, "messages", "metadata_json", "''"),
+            column(db, "messages", one, "''") for one in ("message_id", "metadata_json")
         )
-        extensions = _column(db, "sessions", "extension_data", "''")
-        row = db.execute(
-            f"SELECT working_dir, {kind}, {parent}, {extensions} FROM sessions WHERE id=?",
-            (self.session,),
-        ).fetchone()
-        if row is None:
-            raise FileNotFoundError(2, f"no session {self.session}", self.where.path)
-        self._cwd = text_of(row[0])
-        self.parent = text_of(row[2]) or (
-            "(the session that sent it off)" if row[1] == "sub_agent" else ""
-        )
-        self._own = _OWN | _extensions(value_of(row[3]))
         rows = db.execute(
             f"SELECT {name}, role, content_json, created_timestamp, {metadata} FROM messages "
             "WHERE session_id=?"
@@ -256,7 +210,7 @@ class GooseConversation(WholeConversation):
         if not words.strip():
             return
         if message.metadata.get("steer") and self._turns:
-            self._turns[-1].user += f"\n\n{words}"
+            self._turns[-1].add_prompt(words)
             return
         second = str(int(message.at))
         self._seconds[second] += 1
@@ -269,8 +223,7 @@ class GooseConversation(WholeConversation):
         kind = block.get("type")
         if kind == "text" and role == "assistant":
             words = text_of(block.get("text"))
-            turn.say(words)
-            turn.status = "done" if words.strip() else turn.status
+            turn.answer(words)
             if words.startswith(_REFUSED):
                 turn.status = "failed"
             elif _LEFT.match(words):
@@ -283,10 +236,7 @@ class GooseConversation(WholeConversation):
     def _call(self, turn: Turn, block: dict[str, Any]) -> None:
         asked = table_of(table_of(block.get("toolCall")).get("value"))
         name, given = text_of(asked.get("name")), asked.get("arguments")
-        call = ToolCall(name, input_text(given))
-        self._tools[text_of(block.get("id"))] = call
-        turn.call(call)
-        turn.status = "interrupted"  # until an answer follows
+        call = self._use(block.get("id"), name, given)
         extension = text_of(table_of(block.get("_meta")).get("goose_extension")) or (
             name.split("__")[0] if "__" in name else ""
         )
@@ -298,9 +248,7 @@ class GooseConversation(WholeConversation):
         ):
             turn.outside = True
         elif name in _SHELLS:  # a shell, by its own name
-            alone = Turn("", "", "", tools=[])
-            alone.call(ToolCall("shell", call.input))
-            turn.outside = turn.outside or alone.outside
+            turn.outside = turn.outside or brings_outside("shell", call.input)
 
     def _result(self, result: dict[str, Any]) -> tuple[str, bool]:
         """Return (output of a tool as the model got it, whether it failed)."""
@@ -319,82 +267,95 @@ class GooseConversation(WholeConversation):
         )
         return "\n".join(texts) or text_of(result.get("error")), failed
 
-    def _they_took_in(self, db: Any) -> bool:
-        """Return whether a sub-agent, or one that it started, took in content from outside.
+    @cached_property
+    def _they_took_in(self) -> bool:
+        """Whether a sub-agent, or one that it started, took in content from outside.
 
-        Also true if none of them can be read.
+        Also true if none of them can be read. Old files do not name the sub-agents' sessions.
         """
-        parent = _column(db, "sessions", "parent_session_id", "NULL")
-        seen, waiting, read = {self.session}, list(self._children), 0
-        waiting += [
-            text_of(name)
-            for (name,) in db.execute(f"SELECT id FROM sessions WHERE {parent}=?", (self.session,))
-        ]
-        while waiting:
-            name = waiting.pop()
-            if name in seen:
-                continue
-            seen.add(name)
+        if self.where.kind != "db":
+            return True
+        read = []
+
+        def visit(name: str) -> tuple[bool, list[str]]:
             try:
-                child = GooseConversation(
-                    Session(self.agent, name, self.where.path, "db"), alone=True
-                )
+                child = _Alone(Session(self.agent, name, self.where.path, "db"))
             except OSError:
-                continue  # it was deleted
-            read += 1
-            if len(seen) > _MAX_CHILDREN or any(turn.outside for turn in child._turns):
-                return True
-            waiting += child._children
-            waiting += [
-                text_of(name)
-                for (name,) in db.execute(f"SELECT id FROM sessions WHERE {parent}=?", (name,))
-            ]
-        return not read
+                return False, []  # it was deleted
+            read.append(name)
+            return any(turn.outside for turn in child._turns), child._sent_off()
+
+        return any_took_in(self.session, self._sent_off(), visit) or not read
+
+    def _sent_off(self) -> list[str]:
+        """Return the sessions of the sub-agents."""
+        with reading(self.where.path) as db:
+            parent = column(db, "sessions", "parent_session_id")
+            rows = db.execute(f"SELECT id FROM sessions WHERE {parent}=?", (self.session,))
+            return [*self._children, *(text_of(name) for (name,) in rows)]
 
 
-def _typed(blocks: list[dict[str, Any]]) -> str:
-    """Return what the person typed: the first text.
+class _Alone(GooseConversation):
+    """A sub-agent's session, without its own sub-agents."""
 
-    Attached files follow it; earlier shell output precedes it.
-    """
-    opening = next(
-        (text_of(block.get("text")) for block in blocks if block.get("type") == "text"), ""
-    )
-    words = (
-        _SENT_OFF.sub("", _SHELL_OWNERSTORY.sub("", opening, count=1), count=1) if opening else ""
-    )
-    if words.strip():
-        return words
-    return "[image]" if any(block.get("type") == "image" for block in blocks) else ""
+    _they_took_in = False
 
 
-def _is_far(source: str) -> bool:
-    return bool(re.match(r"https?://(?!localhost\b|127\.|\[::1\])", source))
+class _Lines(FileReader):
+    """Reads sessions of versions before 1.10, in JSON lines."""
+
+    agent = AGENT.name
+    patterns = ("{}.jsonl",)
+    conversation = GooseConversation
+
+    def order(self, file: Path) -> Path:
+        return file
 
 
-def _extensions(data: Any) -> set[str]:
-    """Return the names of a session's built-in extensions."""
-    listed = tables_of(table_of(data, "enabled_extensions.v0").get("extensions"))
-    return {
-        text_of(one.get("name")) for one in listed if one.get("type") in ("platform", "builtin")
-    }
+class Reader(DatabaseReader):
+    """Reads the sessions of Goose."""
 
+    agent = AGENT.name
+    own_names = re.compile(re.escape(_DATABASE))
+    ends = _Lines.ends
+    pattern = _DATABASE
+    conversation = GooseConversation
+    named = "SELECT id FROM sessions WHERE id=? OR ?='' ORDER BY updated_at DESC LIMIT 1"
+    _lines = _Lines()
 
-def _column(db: Any, table: str, name: str, otherwise: str) -> str:
-    """Return a column that only newer versions have, or its replacement."""
-    return (
-        name if name in {row[1] for row in db.execute(f"PRAGMA table_info({table})")} else otherwise
-    )
+    def listed(self, db: Any) -> Iterator[tuple[Any, float, int]]:
+        """Yield (id, last change in seconds since 1970, size in bytes or 0) of each session."""
+        kind = column(db, "sessions", "session_type", "''")
+        rows = db.execute(f"SELECT id, updated_at, {kind} FROM sessions ORDER BY created_at, id")
+        for name, updated, kind in rows:
+            if kind != _HIDDEN:
+                yield name, _seconds(updated), 0
 
+    def sessions(self, folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
+        """Yield the sessions of the database, and the files that it did not take over."""
+        before = len(failed)
+        yield from super().sessions(folder, failed)
+        if len(failed) > before:
+            return  # else sessions in the database would appear twice
+        for old in self._lines.sessions(folder, failed):
+            if not super().locate(folder, old.session):
+                yield old
 
-def _seconds(given: Any) -> float:
-    """Return seconds since 1970 of a number or of a text in the database; 0 if it is not a time."""
-    if isinstance(given, int | float) and abs(given) < _FAR:
-        return given / 1000 if given > _MILLISECONDS else float(given)
-    if isinstance(given, str):
-        try:
-            when = datetime.fromisoformat(given)
-            return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
-        except (ValueError, OverflowError, OSError):
-            return 0.0
-    return 0.0
+    def locate(self, folder: Path, session: str) -> Session | None:
+        """Return the session with that id below *folder*, or None."""
+        if not _ID.fullmatch(session):
+            return None
+        return super().locate(folder, session) or self._lines.locate(folder, session)
+
+    def at(self, path: str | os.PathLike[str], session: str = "") -> Session | None:
+        """Return the named session in a file, or its only or newest one; None if there is none."""
+        return super().at(path, session) or self._lines.at(path, session)
+
+    def wrote(self, line: dict[str, Any]) -> bool:
+        """Whether the agent wrote a JSON line."""
+        is_message = (
+            "role" in line
+            and isinstance(line.get("created"), int)
+            and isinstance(line.get("content"), list)
+        )
+        return is_message or ("working_dir" in line and "message_count" in line)

@@ -24,13 +24,13 @@ import msgspec
 from memsearch_engine.agents.kimi import AGENT
 from memsearch_engine.agents.transcripts.jsonl import Scanner, WithSubAgents, turns_back
 from memsearch_engine.agents.transcripts.model import (
-    Conversation,
     Session,
     ToolCall,
     Turn,
     blocks_text,
     document,
     input_text,
+    set_result,
     table_of,
     text_of,
 )
@@ -65,31 +65,6 @@ class _Line(msgspec.Struct):
 
 
 _decode = msgspec.json.Decoder(_Line).decode
-
-
-class Reader(FileReader):
-    """Reads the sessions of Kimi Code."""
-
-    agent = AGENT.name
-    own_names = re.compile(re.escape(_FILE))
-    patterns = (f"*/{{}}/agents/{_MAIN}/{_FILE}",)
-
-    def order(self, file: Path) -> tuple[bool, str]:
-        """Return the sort key of a session's file."""
-        state = _state(file)
-        return "forkedFrom" in state, str(state.get("createdAt"))
-
-    def session_of(self, path: Path) -> str:
-        """Return the id of the session in a file."""
-        return path.parents[2].name if path.name == _FILE and len(path.parents) > 2 else path.stem
-
-    def wrote(self, line: dict[str, Any]) -> bool:
-        """Whether the agent wrote a JSON line."""
-        return line.get("type") == "metadata" and "protocol_version" in line
-
-    def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
-        """Open a session."""
-        return KimiConversation(where, cache)
 
 
 class _Scanner(Scanner):
@@ -159,7 +134,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
         elif not turns or not is_own:
             continue
         elif typed := _typed_ahead(line):
-            turns[-1].user = f"{turns[-1].user}\n\n{typed}"
+            turns[-1].add_prompt(typed)
         elif line.type == "context.append_loop_event" and isinstance(line.event, dict):
             turns[-1].ended = stamp(line.time) or turns[-1].ended
             _step(turns[-1], tools, line.event)
@@ -176,9 +151,10 @@ def _step(turn: Turn, tools: dict[str, ToolCall], event: dict[str, Any]) -> None
         call = ToolCall(text_of(event.get("name")), input_text(event.get("args")))
         tools[text_of(event.get("toolCallId"))] = call
         turn.call(call)
-    elif kind == "tool.result" and (done := tools.get(text_of(event.get("toolCallId")))):
+    elif kind == "tool.result":
         result = table_of(event, "result")
-        done.output, done.failed = blocks_text(result.get("output")), result.get("isError") is True
+        output, failed = blocks_text(result.get("output")), result.get("isError") is True
+        set_result(tools, event.get("toolCallId"), output, failed)
 
 
 def _end(turn: Turn, line: _Line) -> None:
@@ -233,3 +209,25 @@ def _state(file: Path) -> dict[str, Any]:
         return table_of(document(safe_files.read(file.parents[2] / "state.json", _MAX_STATE)))
     except (OSError, ValueError, RecursionError, IndexError):
         return {}
+
+
+class Reader(FileReader):
+    """Reads the sessions of Kimi Code."""
+
+    agent = AGENT.name
+    own_names = re.compile(re.escape(_FILE))
+    conversation = KimiConversation
+    patterns = (f"*/{{}}/agents/{_MAIN}/{_FILE}",)
+
+    def order(self, file: Path) -> tuple[bool, str]:
+        """Return the sort key of a session's file."""
+        state = _state(file)
+        return "forkedFrom" in state, str(state.get("createdAt"))
+
+    def session_of(self, path: Path) -> str:
+        """Return the id of the session in a file."""
+        return path.parents[2].name if path.name == _FILE and len(path.parents) > 2 else path.stem
+
+    def wrote(self, line: dict[str, Any]) -> bool:
+        """Whether the agent wrote a JSON line."""
+        return line.get("type") == "metadata" and "protocol_version" in line

@@ -36,6 +36,7 @@ from memsearch_engine.agents.transcripts.model import (
     blocks_text,
     count_unknown_tag,
     input_text,
+    set_result,
     table_of,
     tables_of,
     text_of,
@@ -45,6 +46,7 @@ from memsearch_engine.agents.transcripts.sqlite import (
     DatabaseReader,
     number,
     reading,
+    session_row,
     stamp,
     table,
 )
@@ -65,99 +67,17 @@ _METADATA = re.compile(
 _FILE = re.compile(r"(.+?)\.jsonl(?:\.reset\.[^/]+)?")
 
 
-class _Lines(FileReader):
-    """Reads sessions of older versions, in JSON lines."""
-
-    agent = AGENT.name
-    patterns = ("*/sessions/{}.jsonl*",)
-    parts = "sessions.json"  # the list of sessions
-
-    def order(self, file: Path) -> Path:
-        return file
-
-    def session_of(self, path: Path) -> str:
-        named = _FILE.fullmatch(path.name)
-        return named[1] if named else path.stem
-
-    def holds(self, name: str) -> bool | None:
-        return None if _FILE.fullmatch(name) else False
-
-    def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
-        return _LinesConversation(where, _Scanner, _parse_lines, cache)
-
-
-class _LinesConversation(JsonlConversation):
-    """A session in JSON lines."""
-
-    line_id = "id"
-
-
-class Reader(DatabaseReader):
-    """Reads the sessions of OpenClaw."""
-
-    agent = AGENT.name
-    own_names = re.compile(r".*\.sqlite", re.S)
-    pattern = f"*/agent/{_DATABASE}"
-    named = (
-        "SELECT session_id FROM session_windows WHERE session_id=? OR ?=''"
-        " ORDER BY updated_at DESC LIMIT 1"
-    )
-    _lines = _Lines()
-
-    def listed(self, db: Any) -> Iterator[tuple[Any, float, int]]:
-        """Yield (id, last change in seconds since 1970, size in bytes or 0) of each session."""
-        rows = db.execute("SELECT session_id, updated_at FROM session_windows ORDER BY created_at")
-        for name, updated in rows:
-            yield name, number(updated) / 1000, 0
-
-    def sessions(self, folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
-        """Yield every session below *folder*. Add unreadable files to *failed*."""
-        yield from super().sessions(folder, failed)
-        yield from self._lines.sessions(folder, failed)
-
-    def unknown_files(self, folder: Path) -> Iterator[str]:
-        """Yield files below *folder* that seem to be sessions, with unknown names."""
-        return self._lines.unknown_files(folder)
-
-    def locate(self, folder: Path, session: str) -> Session | None:
-        """Return the session with that id below *folder*, or None."""
-        return super().locate(folder, session) or self._lines.locate(folder, session)
-
-    def at(self, path: str | os.PathLike[str], session: str = "") -> Session | None:
-        """Return the named session in a file, or its only or newest one; None if there is none."""
-        return super().at(path, session) or self._lines.at(path, session)
-
-    def holds(self, name: str) -> bool | None:
-        """Whether such a file is this agent's; None if only its lines can show it."""
-        return super().holds(name) or self._lines.holds(name)
-
-    def wrote(self, line: dict[str, Any]) -> bool:
-        """Whether the agent wrote a JSON line."""
-        is_message = line.get("type") == "message" and "role" in table_of(line, "message")
-        return line.get("type") == "session" or is_message
-
-    def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
-        """Open a session."""
-        if where.kind == self.kind:
-            return OpenClawConversation(where)
-        return self._lines.open_session(where, cache)
-
-
 class OpenClawConversation(Conversation):
     """A session of the database."""
 
-    def __init__(self, where: Session) -> None:
+    def __init__(self, where: Session, cache: Path | None = None) -> None:
         super().__init__(where)
         scan = _Scanner()
         self._starts: list[int] = []
         places: dict[str, int] = {}  # event -> position of its turn
         with reading(where.path) as db:
-            found = db.execute(
-                "SELECT parent_session_key, spawned_by FROM session_windows WHERE session_id=?",
-                (where.session,),
-            ).fetchone()
-            if found is None:
-                raise FileNotFoundError(2, f"no session {where.session}", where.path)
+            query = "SELECT parent_session_key, spawned_by FROM session_windows WHERE session_id=?"
+            found = session_row(db, query, where)
             self.parent = text_of(found[1]) or text_of(found[0])
             for seq, event in self._events(db, 0, None):
                 if begun := scan.event(seq, event):
@@ -285,12 +205,8 @@ def _parse(events: Iterable[dict[str, Any]], facts: dict[str, str]) -> list[Turn
             _answer(turn, tools, message)
             _inline_results(message, tools)  # of calls in the same message
         elif turn is not None and role == "toolResult":
-            call = tools.get(text_of(message.get("toolCallId")))
-            if call is not None:
-                call.output, call.failed = (
-                    blocks_text(message.get("content")),
-                    bool(message.get("isError")),
-                )
+            output = blocks_text(message.get("content"))
+            set_result(tools, message.get("toolCallId"), output, message.get("isError"))
     return turns
 
 
@@ -299,9 +215,8 @@ def _inline_results(message: dict[str, Any], tools: dict[str, ToolCall]) -> bool
     blocks = tables_of(message.get("content"))
     found = [b for b in blocks if b.get("type") in ("toolResult", "tool_result")]
     for block in found:
-        call = tools.get(text_of(block.get("toolCallId")) or text_of(block.get("tool_use_id")))
-        if call is not None:
-            call.output, call.failed = blocks_text(block.get("content")), bool(block.get("isError"))
+        key = text_of(block.get("toolCallId")) or block.get("tool_use_id")
+        set_result(tools, key, blocks_text(block.get("content")), block.get("isError"))
     return bool(found)
 
 
@@ -327,3 +242,79 @@ def _answer(turn: Turn, tools: dict[str, ToolCall], message: dict[str, Any]) -> 
         turn.status = "interrupted"
     elif reason != "toolUse" and blocks_text(content).strip():
         turn.status = "done"
+
+
+class _LinesConversation(JsonlConversation):
+    """A session in JSON lines."""
+
+    scanner, parser = _Scanner, _parse_lines
+    line_id = "id"
+
+
+class _Lines(FileReader):
+    """Reads sessions of older versions, in JSON lines."""
+
+    agent = AGENT.name
+    patterns = ("*/sessions/{}.jsonl*",)
+    parts = "sessions.json"  # the list of sessions
+    conversation = _LinesConversation
+
+    def order(self, file: Path) -> Path:
+        return file
+
+    def session_of(self, path: Path) -> str:
+        named = _FILE.fullmatch(path.name)
+        return named[1] if named else path.stem
+
+    def holds(self, name: str) -> bool | None:
+        return None if _FILE.fullmatch(name) else False
+
+
+class Reader(DatabaseReader):
+    """Reads the sessions of OpenClaw."""
+
+    agent = AGENT.name
+    own_names = re.compile(r".*\.sqlite", re.S)
+    pattern = f"*/agent/{_DATABASE}"
+    named = (
+        "SELECT session_id FROM session_windows WHERE session_id=? OR ?=''"
+        " ORDER BY updated_at DESC LIMIT 1"
+    )
+    _lines = _Lines()
+
+    def listed(self, db: Any) -> Iterator[tuple[Any, float, int]]:
+        """Yield (id, last change in seconds since 1970, size in bytes or 0) of each session."""
+        rows = db.execute("SELECT session_id, updated_at FROM session_windows ORDER BY created_at")
+        for name, updated in rows:
+            yield name, number(updated) / 1000, 0
+
+    def sessions(self, folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
+        """Yield every session below *folder*. Add unreadable files to *failed*."""
+        yield from super().sessions(folder, failed)
+        yield from self._lines.sessions(folder, failed)
+
+    def unknown_files(self, folder: Path) -> Iterator[str]:
+        """Yield files below *folder* that seem to be sessions, with unknown names."""
+        return self._lines.unknown_files(folder)
+
+    def locate(self, folder: Path, session: str) -> Session | None:
+        """Return the session with that id below *folder*, or None."""
+        return super().locate(folder, session) or self._lines.locate(folder, session)
+
+    def at(self, path: str | os.PathLike[str], session: str = "") -> Session | None:
+        """Return the named session in a file, or its only or newest one; None if there is none."""
+        return super().at(path, session) or self._lines.at(path, session)
+
+    def holds(self, name: str) -> bool | None:
+        """Whether such a file is this agent's; None if only its lines can show it."""
+        return super().holds(name) or self._lines.holds(name)
+
+    def wrote(self, line: dict[str, Any]) -> bool:
+        """Whether the agent wrote a JSON line."""
+        is_message = line.get("type") == "message" and "role" in table_of(line, "message")
+        return line.get("type") == "session" or is_message
+
+    def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
+        """Open a session."""
+        kind = OpenClawConversation if where.kind == self.kind else _LinesConversation
+        return kind(where, cache)

@@ -29,14 +29,12 @@ import msgspec
 from memsearch_engine.agents.pi import AGENT
 from memsearch_engine.agents.transcripts.jsonl import JsonlConversation, LinkedScanner
 from memsearch_engine.agents.transcripts.model import (
-    Conversation,
-    Session,
     ToolCall,
     Turn,
     attached,
     blocks_text,
     count_unknown_tag,
-    input_text,
+    set_result,
     tables_of,
     text_of,
 )
@@ -86,54 +84,6 @@ class _Line(msgspec.Struct):
 
 
 _decode = msgspec.json.Decoder(_Line).decode
-
-
-class Reader(FileReader):
-    """Reads the sessions of pi."""
-
-    agent = AGENT.name
-    compaction_mark = b'"type":"compaction"'
-    own_names = _FILE
-    patterns = ("sessions/*/*_{}.jsonl", "*_{}.jsonl")
-    parts = ""
-
-    def files(self, folder: Path, session: str = "") -> Iterable[Path]:
-        """Return the files that may hold a session, or all sessions if none is named."""
-        named = ((file, _FILE.fullmatch(file.name)) for file in super().files(folder, session))
-        return (file for file, match in named if match and session in ("", match[1]))
-
-    def order(self, file: Path) -> str:
-        """Return the file's name, which contains the time at which its session began.
-
-        Of two sessions with the same id, the newer one is used.
-        """
-        return file.name
-
-    def session_of(self, path: Path) -> str:
-        """Return the id of the session in a file."""
-        if named := _FILE.fullmatch(path.name):
-            return named[1]
-        return text_of(next(decoded([first_record(path)], _decode), _Line()).id) or path.stem
-
-    def wrote(self, line: dict[str, Any]) -> bool:
-        """Whether the agent wrote a JSON line."""
-        is_known = line.get("version", 1) in _VERSIONS
-        return line.get("type") == "session" and is_known and "cwd" in line
-
-    def compaction_summary(self, line: dict[str, Any]) -> str | None:
-        """Return the summary of a context compaction in a line, or None."""
-        text = line.get("summary") if line.get("type") == "compaction" else None
-        return text if isinstance(text, str) else None
-
-    def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
-        """Open a session."""
-        return PiConversation(where, _Scanner, _parse, cache)
-
-
-class PiConversation(JsonlConversation):
-    """A session file of pi."""
-
-    line_id = "id"
 
 
 class _Waiting:
@@ -237,7 +187,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
         role, is_typed_ahead = line.role, waiting.takes(line)
         if words := _words(line):
             if turns and is_typed_ahead:
-                turns[-1].user = f"{turns[-1].user}\n\n{words}"
+                turns[-1].add_prompt(words)
                 continue
             _refused(turns, refusal)
             refusal, tools = "", {}
@@ -258,10 +208,8 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
             refusal = _answer(turns[-1], tools, fields)
         elif turns and role == "toolResult":
             turns[-1].ended = stamp or turns[-1].ended
-            call = tools.get(text_of(fields.get("toolCallId")))
-            if call is not None:
-                call.output = _output(fields.get("content"))
-                call.failed = fields.get("isError") is True
+            output = _output(fields.get("content"))
+            set_result(tools, fields.get("toolCallId"), output, fields.get("isError") is True)
     _refused(turns, refusal)
     return turns
 
@@ -276,9 +224,7 @@ def _answer(turn: Turn, tools: dict[str, ToolCall], reply: dict[str, Any]) -> st
         if not isinstance(block, dict):
             continue
         if block.get("type") == "toolCall":
-            call = ToolCall(text_of(block.get("name")), input_text(block.get("arguments")))
-            tools[text_of(block.get("id"))] = call
-            turn.call(call)
+            tools[text_of(block.get("id"))] = turn.use(block.get("name"), block.get("arguments"))
             has_text = False
         elif block.get("type") == "text" and text_of(block.get("text")).strip():
             turn.say(text_of(block["text"]))
@@ -301,3 +247,49 @@ def _output(content: object) -> str:
     blocks = tables_of(content)
     own = [block for block in blocks if not text_of(block.get("text")).startswith(_ADDED)]
     return blocks_text(own) if blocks else text_of(content)
+
+
+class PiConversation(JsonlConversation):
+    """A session file of pi."""
+
+    scanner, parser = _Scanner, _parse
+    line_id = "id"
+
+
+class Reader(FileReader):
+    """Reads the sessions of pi."""
+
+    agent = AGENT.name
+    compaction_mark = b'"type":"compaction"'
+    own_names = _FILE
+    patterns = ("sessions/*/*_{}.jsonl", "*_{}.jsonl")
+    parts = ""
+    conversation = PiConversation
+
+    def files(self, folder: Path, session: str = "") -> Iterable[Path]:
+        """Return the files that may hold a session, or all sessions if none is named."""
+        named = ((file, _FILE.fullmatch(file.name)) for file in super().files(folder, session))
+        return (file for file, match in named if match and session in ("", match[1]))
+
+    def order(self, file: Path) -> str:
+        """Return the file's name, which contains the time at which its session began.
+
+        Of two sessions with the same id, the newer one is used.
+        """
+        return file.name
+
+    def session_of(self, path: Path) -> str:
+        """Return the id of the session in a file."""
+        if named := _FILE.fullmatch(path.name):
+            return named[1]
+        return text_of(next(decoded([first_record(path)], _decode), _Line()).id) or path.stem
+
+    def wrote(self, line: dict[str, Any]) -> bool:
+        """Whether the agent wrote a JSON line."""
+        is_known = line.get("version", 1) in _VERSIONS
+        return line.get("type") == "session" and is_known and "cwd" in line
+
+    def compaction_summary(self, line: dict[str, Any]) -> str | None:
+        """Return the summary of a context compaction in a line, or None."""
+        text = line.get("summary") if line.get("type") == "compaction" else None
+        return text if isinstance(text, str) else None

@@ -28,13 +28,10 @@ import msgspec
 from memsearch_engine.agents.qwen import AGENT
 from memsearch_engine.agents.transcripts.jsonl import LinkedScanner, WithSubAgents
 from memsearch_engine.agents.transcripts.model import (
-    Conversation,
-    Session,
     ToolCall,
     Turn,
     attached,
     count_unknown_tag,
-    input_text,
     table_of,
     tables_of,
     text_of,
@@ -94,33 +91,6 @@ class _Line(msgspec.Struct):
 
 
 _decode = msgspec.json.Decoder(_Line).decode
-
-
-class Reader(FileReader):
-    """Reads the sessions of Qwen Code."""
-
-    agent = AGENT.name
-    compaction_mark = b'"subtype":"chat_compression"'
-    patterns = ("*/chats/{}.jsonl", "*/chats/archive/{}.jsonl")
-
-    def wrote(self, line: dict[str, Any]) -> bool:
-        """Whether the agent wrote a JSON line."""
-        message = line.get("message")
-        return "parentUuid" in line and (
-            "systemPayload" in line or (isinstance(message, dict) and "parts" in message)
-        )
-
-    def compaction_summary(self, line: dict[str, Any]) -> str | None:
-        """Return the summary of a context compaction in a line, or None."""
-        history = table_of(line.get("systemPayload")).get("compressedHistory")
-        if line.get("subtype") != "chat_compression" or not isinstance(history, list):
-            return None
-        parts = (part for one in tables_of(history) for part in tables_of(one.get("parts")))
-        return "\n".join(text for part in parts if isinstance(text := part.get("text"), str))
-
-    def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
-        """Open a session."""
-        return QwenConversation(where, cache)
 
 
 class _Scanner(LinkedScanner):
@@ -242,7 +212,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
         elif line.type == "tool_result":
             _result(tools, line)
         elif line.subtype == _TYPED_AHEAD and (words := _words(line)).strip():
-            turn.user = f"{turn.user}\n\n{words}"
+            turn.add_prompt(words)
         elif kind == _REFUSED:
             refusal = text_of(line.measured.get("error_message"))
         if turn.status == "done":  # it was tried again and answered
@@ -275,10 +245,7 @@ def _answer(turn: Turn, tools: dict[str, ToolCall], line: _Line, *, is_whole: bo
     for part in line.parts:
         call = part.get("functionCall")
         if isinstance(call, dict):
-            made = ToolCall(text_of(call.get("name")), input_text(call.get("args")))
-            tools[text_of(call.get("id"))] = made
-            turn.call(made)
-            turn.status = "interrupted"  # until an answer follows
+            tools[text_of(call.get("id"))] = turn.use(call.get("name"), call.get("args"))
         elif text_of(part.get("text")).strip() and not part.get("thought"):
             turn.say(text_of(part["text"]))
             turn.status = "done" if is_whole else "interrupted"
@@ -321,3 +288,27 @@ class QwenConversation(WithSubAgents):
         return (Path(self.where.path).parent.parent / "subagents" / self.session).glob(
             "agent-*.jsonl"
         )
+
+
+class Reader(FileReader):
+    """Reads the sessions of Qwen Code."""
+
+    agent = AGENT.name
+    compaction_mark = b'"subtype":"chat_compression"'
+    patterns = ("*/chats/{}.jsonl", "*/chats/archive/{}.jsonl")
+    conversation = QwenConversation
+
+    def wrote(self, line: dict[str, Any]) -> bool:
+        """Whether the agent wrote a JSON line."""
+        message = line.get("message")
+        return "parentUuid" in line and (
+            "systemPayload" in line or (isinstance(message, dict) and "parts" in message)
+        )
+
+    def compaction_summary(self, line: dict[str, Any]) -> str | None:
+        """Return the summary of a context compaction in a line, or None."""
+        history = table_of(line.get("systemPayload")).get("compressedHistory")
+        if line.get("subtype") != "chat_compression" or not isinstance(history, list):
+            return None
+        parts = (part for one in tables_of(history) for part in tables_of(one.get("parts")))
+        return "\n".join(text for part in parts if isinstance(text := part.get("text"), str))

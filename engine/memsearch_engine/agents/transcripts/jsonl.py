@@ -193,27 +193,19 @@ _LAYOUT = 6
 class JsonlConversation(Conversation):
     """The session in a JSON lines file.
 
-    Args:
-        scanner: makes a scanner for the file.
-        parse: makes turns of lines and the scanner's facts.
-        cache: the folder of offset indexes, or None if the home folder cannot be used.
-
     Attributes:
+        scanner: makes a scanner for the file.
+        parser: makes turns of lines and the scanner's facts.
         line_id: the key of a line's id.
     """
 
+    scanner: ClassVar[Callable[[], Scanner]]
+    parser: ClassVar[Callable[[Iterable[bytes], dict[str, str]], list[Turn]]]
     line_id: ClassVar[str] = "uuid"
 
-    def __init__(
-        self,
-        where: Session,
-        scanner: Callable[[], Scanner],
-        parse: Callable[[Iterable[bytes], dict[str, str]], list[Turn]],
-        cache: Path | None = None,
-    ) -> None:
+    def __init__(self, where: Session, cache: Path | None = None) -> None:
         super().__init__(where)
-        self._parse = parse
-        self._offsets = self._scan(scanner, cache)
+        self._offsets = self._scan(cache)
         self.ids = self._offsets.ids
         self.aliases = self._offsets.aliases
         self.unknown = self._offsets.unknown
@@ -229,7 +221,7 @@ class JsonlConversation(Conversation):
             return []
         starts = self._offsets.starts
         end = starts[stop] if stop < len(starts) else None
-        found = self._parse(self._lines(starts[first], end), self._offsets.facts)
+        found = type(self).parser(self._lines(starts[first], end), self._offsets.facts)
         name_replaced(found, first, self.ids, self._replaced)
         return found
 
@@ -262,8 +254,8 @@ class JsonlConversation(Conversation):
     def _replaced(self) -> dict[int, int]:
         return replaced_turns(self._offsets.ids, self._offsets.after, self._follows)
 
-    def _scan(self, scanner: Callable[[], Scanner], cache: Path | None) -> Offsets:
-        return _scan(self.where.path, scanner, cache)
+    def _scan(self, cache: Path | None) -> Offsets:
+        return _scan(self.where.path, type(self).scanner, cache)
 
     def _lines(self, start: int, stop: int | None) -> Iterable[bytes]:
         return (raw for _, raw in lines(self.where.path, start, stop))
@@ -275,12 +267,6 @@ class WithSubAgents(JsonlConversation):
     A turn that started sub-agents has outside content if any sub-agent of the session took some in,
     or if their files cannot be read.
     """
-
-    scanner: ClassVar[Callable[[], Scanner]]
-    parser: ClassVar[Callable[[Iterable[bytes], dict[str, str]], list[Turn]]]
-
-    def __init__(self, where: Session, cache: Path | None = None) -> None:
-        super().__init__(where, type(self).scanner, type(self).parser, cache)
 
     def sub_agents(self) -> Iterable[Path]:
         """Return the files of the sub-agents.
@@ -303,7 +289,7 @@ class WithSubAgents(JsonlConversation):
         for file in files:
             try:
                 own = Session(self.agent, file.stem, str(file), self.where.kind)
-                turns = JsonlConversation(own, type(self).scanner, type(self).parser).turns()
+                turns = JsonlConversation.turns(type(self)(own))
             except OSError:
                 turns = []
             if not turns or any(turn.outside for turn in turns):

@@ -29,7 +29,14 @@ from memsearch_engine.agents.transcripts.model import (
     table_of,
     text_of,
 )
-from memsearch_engine.agents.transcripts.sqlite import DatabaseReader, number, reading, stamp, table
+from memsearch_engine.agents.transcripts.sqlite import (
+    DatabaseReader,
+    number,
+    reading,
+    session_row,
+    stamp,
+    table,
+)
 
 _KNOWN = frozenset(
     (
@@ -48,41 +55,15 @@ _OWN_TOOLS = frozenset(
 )
 
 
-class MessageReader(DatabaseReader):
-    """Reads the sessions of an agent that uses OpenCode's tables."""
-
-    named = (
-        "SELECT id FROM session WHERE id=? OR (?='' AND parent_id IS NULL)"
-        " ORDER BY time_updated DESC LIMIT 1"
-    )
-
-    def may_open(self, name: str) -> bool:
-        """Whether a file of that name can be one of the agent's databases."""
-        return name.endswith(".db")
-
-    def listed(self, db: Any) -> Iterator[tuple[Any, float, int]]:
-        """Yield (id, last change in seconds since 1970, size in bytes or 0) of each session."""
-        for name, updated in db.execute(
-            "SELECT id, time_updated FROM session ORDER BY time_created"
-        ):
-            yield name, number(updated) / 1000, 0
-
-    def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
-        """Open a session."""
-        return MessageConversation(where)
-
-
 class MessageConversation(Conversation):
     """A session of such a database."""
 
-    def __init__(self, where: Session) -> None:
+    def __init__(self, where: Session, cache: Path | None = None) -> None:
         super().__init__(where)
         with reading(where.path) as db:
-            row = db.execute(
-                "SELECT parent_id, directory, version FROM session WHERE id=?", (where.session,)
-            ).fetchone()
-            if row is None:
-                raise FileNotFoundError(2, f"no session {where.session}", where.path)
+            row = session_row(
+                db, "SELECT parent_id, directory, version FROM session WHERE id=?", where
+            )
             rows = db.execute(
                 "SELECT m.id, m.data, EXISTS (SELECT 1 FROM part p WHERE p.message_id = m.id AND "
                 "p.data LIKE '%\"compaction\"%') FROM message m WHERE m.session_id=? ORDER BY "
@@ -239,3 +220,24 @@ def _kind(part: dict[str, Any]) -> str:
 
 def _at(data: dict[str, Any], name: str) -> object:
     return table_of(data, "time").get(name)
+
+
+class MessageReader(DatabaseReader):
+    """Reads the sessions of an agent that uses OpenCode's tables."""
+
+    conversation = MessageConversation
+    named = (
+        "SELECT id FROM session WHERE id=? OR (?='' AND parent_id IS NULL)"
+        " ORDER BY time_updated DESC LIMIT 1"
+    )
+
+    def may_open(self, name: str) -> bool:
+        """Whether a file of that name can be one of the agent's databases."""
+        return name.endswith(".db")
+
+    def listed(self, db: Any) -> Iterator[tuple[Any, float, int]]:
+        """Yield (id, last change in seconds since 1970, size in bytes or 0) of each session."""
+        for name, updated in db.execute(
+            "SELECT id, time_updated FROM session ORDER BY time_created"
+        ):
+            yield name, number(updated) / 1000, 0

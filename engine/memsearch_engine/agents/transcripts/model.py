@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -183,6 +183,27 @@ class Turn(msgspec.Struct):
             self.assistant = f"{self.assistant}{_BETWEEN}{text}" if self.assistant else text
             self.spoken.append((len(self.tools), len(text)))
 
+    def answer(self, text: str) -> None:
+        """Add a piece of the answer. The turn counts as answered if the piece has words."""
+        self.say(text)
+        if text.strip():
+            self.status = "done"
+
+    def add_prompt(self, words: str) -> None:
+        """Add words that the person sent during the turn."""
+        self.user = f"{self.user}\n\n{words}" if self.user else words
+
+    def use(self, name: object, given: object) -> ToolCall:
+        """Add a tool call. The turn counts as interrupted until an answer follows.
+
+        Args:
+            given: the input, as the agent records it.
+        """
+        call = ToolCall(text_of(name), input_text(given))
+        self.call(call)
+        self.status = "interrupted"
+        return call
+
     def fail(self, reason: str) -> None:
         """Mark the turn as refused by the model or its API. An empty *reason* changes nothing."""
         if reason:
@@ -243,7 +264,15 @@ class Conversation(ABC):
         aliases: other names of turns (of hooks, of older versions) -> their ids.
     """
 
-    def __init__(self, where: Session) -> None:
+    def __init__(self, where: Session, cache: Path | None = None) -> None:
+        """Open a session.
+
+        Args:
+            cache: the folder for offset indexes in memsearch's home, or None.
+
+        Raises:
+            OSError: it cannot be read.
+        """
         self.where = where
         self.agent = where.agent
         self.session = where.session
@@ -286,13 +315,32 @@ class Conversation(ABC):
 class WholeConversation(Conversation):
     """A conversation that reads all turns when it is opened."""
 
-    def __init__(self, where: Session) -> None:
+    def __init__(self, where: Session, cache: Path | None = None) -> None:
         super().__init__(where)
         self._turns: list[Turn] = []
+        self._tools: dict[str, ToolCall] = {}  # by the ids that results name
+        self._load()
+        self.ids = [turn.turn for turn in self._turns]
+
+    @abstractmethod
+    def _load(self) -> None:
+        """Read the session, and begin its turns with ``_begin``. Raises OSError."""
 
     def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
         """Return the turns from *first* up to, but not including, *last*."""
-        return self._turns[first:last]
+        found = self._turns[first:last]
+        for turn in found:
+            sent_off = any(call.name.lower() in SUB_AGENTS for call in turn.tools)
+            turn.outside = turn.outside or (sent_off and self._sub_agents_took_in(turn))
+        return found
+
+    def _sub_agents_took_in(self, turn: Turn) -> bool:
+        """Return whether a sub-agent of *turn* took in content from outside.
+
+        Also true if it cannot be read. Readers that find this out when they open a session need
+        no such method.
+        """
+        return False
 
     def _begin(self, name: str, at: str, words: str, cwd: str) -> Turn:
         """Begin a turn. It counts as interrupted until an answer is read."""
@@ -302,8 +350,54 @@ class WholeConversation(Conversation):
         self._turns.append(turn)
         return turn
 
+    def _use(self, key: object, name: object, given: object) -> ToolCall:
+        """Add a tool call to the last turn. *key* is the id that its result names."""
+        call = self._tools[text_of(key)] = self._turns[-1].use(name, given)
+        return call
+
     def _count(self, kind: object) -> None:
         count(self.unknown, kind)
+
+
+def set_result(
+    tools: dict[str, ToolCall], key: object, output: str, failed: object = False
+) -> None:
+    """Record the result of the tool call with the id *key*, if there is such a call."""
+    if call := tools.get(text_of(key)):
+        call.output, call.failed = output, bool(failed)
+
+
+_MAX_SUB_AGENTS = 200
+
+
+def any_took_in(
+    session: str, children: Iterable[str], visit: Callable[[str], tuple[bool, Iterable[str]]]
+) -> bool:
+    """Return whether a sub-agent, or one that it started, took in content from outside.
+
+    Args:
+        session: the session that started the sub-agents.
+        children: the sessions of its sub-agents.
+        visit: returns whether the agent of a session did so itself, and the sessions of its own
+            sub-agents.
+
+    Returns:
+        Also true if there are more than 200 sessions, or *visit* raises OSError.
+    """
+    seen, waiting = {session}, list(children)
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        try:
+            is_outside, further = visit(name)
+        except OSError:
+            return True
+        if is_outside or len(seen) > _MAX_SUB_AGENTS:
+            return True
+        waiting += further
+    return False
 
 
 def count(unknown: dict[str, int], kind: object) -> None:

@@ -42,6 +42,7 @@ class Reader(ABC):
         ends: endings of names that this agent's files share with other agents' files.
         compaction_mark: bytes that every JSON line with the summary of a context compaction
             contains, after blanks are removed; empty if there is no such line.
+        conversation: the class of its opened sessions.
     """
 
     agent: ClassVar[str]
@@ -49,6 +50,7 @@ class Reader(ABC):
     own_names: ClassVar[re.Pattern[str]] = re.compile("(?!)")
     ends: ClassVar[tuple[str, ...]] = ()
     compaction_mark: ClassVar[bytes] = b""
+    conversation: ClassVar[type[Conversation]]
 
     @abstractmethod
     def sessions(self, folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
@@ -77,16 +79,9 @@ class Reader(ABC):
             OSError: it cannot be read.
         """
 
-    @abstractmethod
     def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
-        """Open a session.
-
-        Args:
-            cache: the folder for offset indexes in memsearch's home, or None.
-
-        Raises:
-            OSError: it cannot be read.
-        """
+        """Open a session; see ``Conversation``."""
+        return self.conversation(where, cache)
 
     def holds(self, name: str) -> bool | None:
         """Return whether such a file is this agent's; None if only its lines can show it."""

@@ -125,6 +125,37 @@ def reading(path: str) -> Iterator[sqlite3.Connection]:
     raise OSError(5, f"can't be read: {error}", path)
 
 
+def session_row(db: Any, query: str, where: Session) -> tuple[Any, ...]:
+    """Return the row of a session. The parameter of *query* is the session's id.
+
+    Raises:
+        FileNotFoundError: the database has no such session.
+    """
+    row: tuple[Any, ...] | None = db.execute(query, (where.session,)).fetchone()
+    if row is None:
+        raise FileNotFoundError(2, f"no session {where.session}", where.path)
+    return row
+
+
+def column(db: Any, table: str, name: str, otherwise: str = "NULL") -> str:
+    """Return SQL for a column that only some versions of a database have.
+
+    Args:
+        otherwise: SQL to use in its place.
+    """
+    names = {row[1] for row in db.execute(f"PRAGMA table_info({table})")}
+    return name if name in names else otherwise
+
+
+def moment(text: object) -> float:
+    """Return an RFC 3339 time in seconds since 1970, UTC if it has no zone; 0 for other values."""
+    try:
+        when = datetime.fromisoformat(text_of(text))
+        return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return 0.0
+
+
 def _text(raw: bytes) -> str:
     """Decode text leniently, so that one invalid value does not spoil other rows."""
     return raw.decode("utf-8", "replace")

@@ -21,16 +21,16 @@ from pathlib import Path
 from typing import Any
 
 from memsearch_engine.agents.transcripts.model import (
-    Conversation,
     Session,
-    ToolCall,
     Turn,
     WholeConversation,
+    any_took_in,
     blocks_text,
     brings_outside,
     document,
     input_text,
     is_servers_tool,
+    set_result,
     table_of,
     tables_of,
     text_of,
@@ -50,174 +50,12 @@ _JOURNAL = re.compile(r"\d{1,20}\.jsonl")
 _CHILD = re.compile(r"child-[0-9a-f]{1,64}")
 _KNOWN = frozenset("message effect checkpoint reasoning callback notice".split())
 _SKILL = "<skill_content"
-_MAX_CHILDREN = 200
 #: Tools of the old layout that have a name like a server's tool.
 _OWN_TOOLS = frozenset(
     "read_file write_file search_replace web_search "
     "web_fetch ask_user_question exit_plan_mode".split()
 )
 _ERROR, _CANCELLED = "<tool_error>", "<user_cancellation>"
-
-
-class Reader(FileReader):
-    """Reads the sessions of Mistral Vibe."""
-
-    agent = AGENT.name
-    own_names = re.compile(_CURRENT)
-
-    def files(self, folder: Path, session: str = "") -> Iterable[Path]:
-        """Return the files that may hold a session, sorted by name.
-
-        Names of the old layout contain the time at which the session began, and a resumption copied
-        all earlier lines. So a session comes before its copies.
-        """
-        old = f"session_*_{session[:8]}" if session else "session_*"
-        return (
-            *sorted(folder.glob(f"{old}/{_MESSAGES}")),
-            *sorted(folder.glob(f"unified/{session or '*'}/{_CURRENT}")),
-        )
-
-    def session_of(self, path: Path) -> str:
-        """Return the id of the session in a file."""
-        return text_of(_table(path.parent / _META).get("session_id")) or path.parent.name
-
-    def measured(self, file: Path) -> tuple[float, int]:
-        """Return (time of the last change, size) of all files of the session.
-
-        Changes since the last generation are only in the journal.
-
-        Raises:
-            OSError: there is no ``meta.json``, as in a sub-agent's folder.
-        """
-        near = (file, *file.parent.glob("journal/*.jsonl"), file.parent / _META)
-        infos = [one.stat() for one in near]
-        return max(info.st_mtime for info in infos), sum(info.st_size for info in infos)
-
-    def locate(self, folder: Path, session: str) -> Session | None:
-        """Return the session with that id below *folder*, or None."""
-        if not re.fullmatch(r"[0-9A-Za-z-]{8,64}", session):
-            return None
-        near = map(self.at, reversed([*self.files(folder, session)]))
-        return next((found for found in near if found and found.session == session), None)
-
-    def wrote(self, line: dict[str, Any]) -> bool:
-        """Whether the agent wrote a JSON line."""
-        return "message_id" in line and "role" in line
-
-    def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
-        """Open a session."""
-        return VibeConversation(where)
-
-
-class VibeConversation(WholeConversation):
-    """A session in either layout."""
-
-    def __init__(self, where: Session) -> None:
-        super().__init__(where)
-        file = Path(where.path)
-        safe_files.read(file, _MAX)  # raises if it is not a file
-        meta = _table(file.parent / _META)
-        self.session = text_of(meta.get("session_id")) or where.session
-        self.parent = "" if meta else "(a sub-agent's)"
-        self._cwd = text_of(table_of(meta, "environment").get("working_directory"))
-        if file.name == _CURRENT:
-            self._of_entries(file.parent)
-        else:
-            self._of_lines(file, text_of(meta.get("start_time")))
-        self.ids = [turn.turn for turn in self._turns]
-
-    # -- since 3.0
-
-    def _of_entries(self, folder: Path) -> None:
-        entries, ended = _history(folder)
-        turns = self._turns
-        for entry in entries:
-            kind, source = text_of(entry.get("type")), entry.get("source")
-            if kind not in _KNOWN:
-                self._count(kind)
-            at = stamp(entry.get("createdAt"))
-            words = _typed(entry) if kind == "message" and entry.get("role") == "user" else ""
-            if words and source == "turn_start":
-                self._begin(text_of(entry.get("id")) or at or "unnamed", at, words, self._cwd)
-            elif not turns:
-                continue
-            elif words and source == "turn_steer":
-                turns[-1].user = f"{turns[-1].user}\n\n{words}"
-            elif (
-                kind == "message" and entry.get("role") == "assistant" and entry.get("inputEntryId")
-            ):
-                turns[-1].ended = stamp(entry.get("updatedAt")) or at
-                text = blocks_text(entry.get("content"))
-                turns[-1].say(text)
-                turns[-1].status = "done" if text.strip() else turns[-1].status
-            elif kind == "effect":
-                self._effect(turns[-1], entry, folder)
-        if turns and ended.get("status") == "failed":
-            error = ended.get("error")
-            turns[-1].status = "failed"
-            turns[-1].say(text_of(error.get("message")) if isinstance(error, dict) else "refused")
-        elif turns and ended.get("status") == "interrupted":
-            turns[-1].status = "interrupted"
-
-    def _effect(self, turn: Turn, entry: dict[str, Any], folder: Path) -> None:
-        detail, state = table_of(entry, "detail"), table_of(entry, "state")
-        kind = detail.get("kind")
-        if kind not in ("tool", "subagent"):  # `shell`: the person's own command
-            return
-        call = ToolCall(_tool(detail) or "subagent", input_text(detail.get("input")))
-        turn.call(call)
-        turn.status = "interrupted"  # until an answer follows
-        result = table_of(state, "output")
-        shown = table_of(result, "structured_content")
-        streams = [text for stream in ("stdout", "stderr") if (text := text_of(shown.get(stream)))]
-        error = table_of(state, "error")
-        call.output = (
-            "\n".join(streams)
-            or text_of(shown.get("content"))
-            or blocks_text(result.get("content"))
-            or text_of(state.get("outputText"))
-            or text_of(error.get("message"))
-        )
-        call.failed = state.get("status") in ("failed", "cancelled") or shown.get(
-            "returncode"
-        ) not in (None, 0)
-        if kind == "subagent":
-            turn.outside = turn.outside or _took_in(
-                folder.parent, text_of(detail.get("childSessionId"))
-            )
-
-    # -- before 3.0
-
-    def _of_lines(self, file: Path, began: str) -> None:
-        turns = self._turns
-        tools: dict[str, ToolCall] = {}
-        for line in _lines(safe_files.read(file, _MAX), self.unknown):
-            role, content = line.get("role"), text_of(line.get("content"))
-            if role == "user" and content.strip() and line.get("injected") is not True:
-                name = text_of(line.get("message_id")) or f"{self.session}-{len(turns)}"
-                self._begin(name, began, content, self._cwd)
-                tools = {}
-            elif not turns:
-                continue
-            elif role == "assistant":
-                turns[-1].say(content)
-                turns[-1].status = "done" if content.strip() else turns[-1].status
-                for made in tables_of(line.get("tool_calls")):
-                    function = table_of(made, "function")
-                    call = ToolCall(
-                        text_of(function.get("name")), _arguments(function.get("arguments"))
-                    )
-                    tools[text_of(made.get("id"))] = call
-                    turns[-1].call(call)
-                    is_outside = is_servers_tool(call.name, _OWN_TOOLS) or (
-                        call.name == "task" and _old_took_in(file.parent)
-                    )
-                    turns[-1].outside = turns[-1].outside or is_outside
-                    turns[-1].status = "interrupted"
-            elif role == "tool" and (done := tools.get(text_of(line.get("tool_call_id")))):
-                done.output, done.failed = content, content.startswith((_ERROR, _CANCELLED))
-            elif role not in ("user", "tool", "system"):
-                self._count(role)
 
 
 def _old_took_in(folder: Path) -> bool:
@@ -246,30 +84,19 @@ def _took_in(sessions: Path, child: str) -> bool:
 
     Also true if its session cannot be read.
     """
-    seen: set[str] = set()
-    waiting = [child]
-    while waiting:
-        name = waiting.pop()
-        if name in seen:
-            continue
-        seen.add(name)
-        entries, _ = (
-            _history(sessions / name)
-            if _CHILD.fullmatch(name) and len(seen) < _MAX_CHILDREN
-            else ([], {})
+
+    def visit(name: str) -> tuple[bool, list[str]]:
+        entries, _ = _history(sessions / name) if _CHILD.fullmatch(name) else ([], {})
+        details = [table_of(one, "detail") for one in entries if one.get("type") == "effect"]
+        is_outside = not entries or any(
+            brings_outside(_tool(detail), input_text(detail.get("input")))
+            for detail in details
+            if detail.get("kind") == "tool"
         )
-        if not entries:
-            return True
-        for detail in (
-            table_of(entry, "detail") for entry in entries if entry.get("type") == "effect"
-        ):
-            if detail.get("kind") == "subagent":
-                waiting.append(text_of(detail.get("childSessionId")))
-            elif detail.get("kind") == "tool" and brings_outside(
-                _tool(detail), input_text(detail.get("input"))
-            ):
-                return True
-    return False
+        children = [one for one in details if one.get("kind") == "subagent"]
+        return is_outside, [text_of(one.get("childSessionId")) for one in children]
+
+    return any_took_in("(this session)", [child], visit)
 
 
 def _tool(detail: dict[str, Any]) -> str:
@@ -366,3 +193,149 @@ def _value(file: Path) -> Any:
 
 def _table(file: Path) -> dict[str, Any]:
     return table_of(_value(file))
+
+
+class VibeConversation(WholeConversation):
+    """A session in either layout."""
+
+    def _load(self) -> None:
+        file = Path(self.where.path)
+        safe_files.read(file, _MAX)  # raises if it is not a file
+        meta = _table(file.parent / _META)
+        self.session = text_of(meta.get("session_id")) or self.session
+        self.parent = "" if meta else "(a sub-agent's)"
+        self._cwd = text_of(table_of(meta, "environment").get("working_directory"))
+        if file.name == _CURRENT:
+            self._of_entries(file.parent)
+        else:
+            self._of_lines(file, text_of(meta.get("start_time")))
+
+    # -- since 3.0
+
+    def _of_entries(self, folder: Path) -> None:
+        entries, ended = _history(folder)
+        turns = self._turns
+        for entry in entries:
+            kind, source = text_of(entry.get("type")), entry.get("source")
+            if kind not in _KNOWN:
+                self._count(kind)
+            at = stamp(entry.get("createdAt"))
+            words = _typed(entry) if kind == "message" and entry.get("role") == "user" else ""
+            if words and source == "turn_start":
+                self._begin(text_of(entry.get("id")) or at or "unnamed", at, words, self._cwd)
+            elif not turns:
+                continue
+            elif words and source == "turn_steer":
+                turns[-1].add_prompt(words)
+            elif (
+                kind == "message" and entry.get("role") == "assistant" and entry.get("inputEntryId")
+            ):
+                turns[-1].ended = stamp(entry.get("updatedAt")) or at
+                turns[-1].answer(blocks_text(entry.get("content")))
+            elif kind == "effect":
+                self._effect(turns[-1], entry, folder)
+        if turns and ended.get("status") == "failed":
+            error = ended.get("error")
+            turns[-1].say(text_of(error.get("message")) if isinstance(error, dict) else "refused")
+            turns[-1].status = "failed"
+        elif turns and ended.get("status") == "interrupted":
+            turns[-1].status = "interrupted"
+
+    def _effect(self, turn: Turn, entry: dict[str, Any], folder: Path) -> None:
+        detail, state = table_of(entry, "detail"), table_of(entry, "state")
+        kind = detail.get("kind")
+        if kind not in ("tool", "subagent"):  # `shell`: the person's own command
+            return
+        call = turn.use(_tool(detail) or "subagent", detail.get("input"))
+        result = table_of(state, "output")
+        shown = table_of(result, "structured_content")
+        streams = [text for stream in ("stdout", "stderr") if (text := text_of(shown.get(stream)))]
+        error = table_of(state, "error")
+        call.output = (
+            "\n".join(streams)
+            or text_of(shown.get("content"))
+            or blocks_text(result.get("content"))
+            or text_of(state.get("outputText"))
+            or text_of(error.get("message"))
+        )
+        call.failed = state.get("status") in ("failed", "cancelled") or shown.get(
+            "returncode"
+        ) not in (None, 0)
+        if kind == "subagent":
+            turn.outside = turn.outside or _took_in(
+                folder.parent, text_of(detail.get("childSessionId"))
+            )
+
+    # -- before 3.0
+
+    def _of_lines(self, file: Path, began: str) -> None:
+        turns = self._turns
+        for line in _lines(safe_files.read(file, _MAX), self.unknown):
+            role, content = line.get("role"), text_of(line.get("content"))
+            if role == "user" and content.strip() and line.get("injected") is not True:
+                name = text_of(line.get("message_id")) or f"{self.session}-{len(turns)}"
+                self._begin(name, began, content, self._cwd)
+            elif not turns:
+                continue
+            elif role == "assistant":
+                turns[-1].answer(content)
+                for made in tables_of(line.get("tool_calls")):
+                    function = table_of(made, "function")
+                    given = _arguments(function.get("arguments"))
+                    call = self._use(made.get("id"), function.get("name"), given)
+                    is_outside = is_servers_tool(call.name, _OWN_TOOLS) or (
+                        call.name == "task" and _old_took_in(file.parent)
+                    )
+                    turns[-1].outside = turns[-1].outside or is_outside
+            elif role == "tool":
+                failed = content.startswith((_ERROR, _CANCELLED))
+                set_result(self._tools, line.get("tool_call_id"), content, failed)
+            elif role not in ("user", "tool", "system"):
+                self._count(role)
+
+
+class Reader(FileReader):
+    """Reads the sessions of Mistral Vibe."""
+
+    agent = AGENT.name
+    own_names = re.compile(_CURRENT)
+    conversation = VibeConversation
+
+    def files(self, folder: Path, session: str = "") -> Iterable[Path]:
+        """Return the files that may hold a session, sorted by name.
+
+        Names of the old layout contain the time at which the session began, and a resumption copied
+        all earlier lines. So a session comes before its copies.
+        """
+        old = f"session_*_{session[:8]}" if session else "session_*"
+        return (
+            *sorted(folder.glob(f"{old}/{_MESSAGES}")),
+            *sorted(folder.glob(f"unified/{session or '*'}/{_CURRENT}")),
+        )
+
+    def session_of(self, path: Path) -> str:
+        """Return the id of the session in a file."""
+        return text_of(_table(path.parent / _META).get("session_id")) or path.parent.name
+
+    def measured(self, file: Path) -> tuple[float, int]:
+        """Return (time of the last change, size) of all files of the session.
+
+        Changes since the last generation are only in the journal.
+
+        Raises:
+            OSError: there is no ``meta.json``, as in a sub-agent's folder.
+        """
+        near = (file, *file.parent.glob("journal/*.jsonl"), file.parent / _META)
+        infos = [one.stat() for one in near]
+        return max(info.st_mtime for info in infos), sum(info.st_size for info in infos)
+
+    def locate(self, folder: Path, session: str) -> Session | None:
+        """Return the session with that id below *folder*, or None."""
+        if not re.fullmatch(r"[0-9A-Za-z-]{8,64}", session):
+            return None
+        near = map(self.at, reversed([*self.files(folder, session)]))
+        return next((found for found in near if found and found.session == session), None)
+
+    def wrote(self, line: dict[str, Any]) -> bool:
+        """Whether the agent wrote a JSON line."""
+        return "message_id" in line and "role" in line

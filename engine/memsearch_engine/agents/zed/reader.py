@@ -17,16 +17,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from memsearch_engine.agents.transcripts.model import (
-    Conversation,
     Session,
     ToolCall,
     Turn,
     WholeConversation,
+    any_took_in,
     document,
     input_text,
     table_of,
@@ -34,7 +32,14 @@ from memsearch_engine.agents.transcripts.model import (
     text_of,
     value_of,
 )
-from memsearch_engine.agents.transcripts.sqlite import DatabaseReader, reading, stamp
+from memsearch_engine.agents.transcripts.sqlite import (
+    DatabaseReader,
+    column,
+    moment,
+    reading,
+    session_row,
+    stamp,
+)
 from memsearch_engine.agents.zed import AGENT
 
 NAME = "threads.db"
@@ -51,207 +56,15 @@ _TOOLS = frozenset(
 _SUB_AGENTS = ("spawn_agent", "subagent")
 _SHELLS = ("terminal", "bash")
 _FAILED = " failed with exit code "
-_MAX_CHILDREN = 200
-
-
-class Reader(DatabaseReader):
-    """Reads the threads of Zed."""
-
-    agent = AGENT.name
-    own_names = re.compile(re.escape(NAME))
-    pattern = NAME
-    named = "SELECT id FROM threads WHERE id=? OR ?='' ORDER BY updated_at DESC LIMIT 1"
-
-    def listed(self, db: Any) -> Iterator[tuple[Any, float, int]]:
-        """Yield (id, last change in seconds since 1970, size in bytes or 0) of each session."""
-        order = "created_at" if "created_at" in _columns(db) else "updated_at"
-        rows = db.execute(f"SELECT id, updated_at, length(data) FROM threads ORDER BY {order}")
-        for name, updated, size in rows:
-            yield name, _milliseconds(updated) / 1000, size or 0
-
-    def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
-        """Open a session."""
-        return ZedConversation(where)
-
-
-class ZedConversation(WholeConversation):
-    """A thread of Zed."""
-
-    def __init__(self, where: Session) -> None:
-        super().__init__(where)
-        with reading(where.path) as db:
-            has = _columns(db)
-            wanted = (
-                "data_type",
-                "data",
-                "updated_at",
-                "parent_id",
-                "folder_paths",
-                "folder_paths_order",
-                "created_at",
-            )
-            columns = ", ".join(name if name in has else "NULL" for name in wanted)
-            row = db.execute(
-                f"SELECT {columns} FROM threads WHERE id=?", (where.session,)
-            ).fetchone()
-        if row is None:
-            raise FileNotFoundError(2, f"no thread {where.session}", where.path)
-        kind, data, updated, parent, folders, order, created = row
-        thread = _document(kind, data, where.path)
-        self.parent = text_of(parent) or text_of(
-            table_of(thread.get("subagent_context")).get("parent_thread_id")
-        )
-        self.version = text_of(thread.get("version"))
-        self._at = (
-            stamp(_milliseconds(created) or _milliseconds(updated)) if created or updated else ""
-        )
-        self._cwd = _folder(text_of(folders), text_of(order), thread)
-        # turn -> threads of the sub-agents that it started
-        self._children: dict[str, list[str]] = {}
-        messages = thread.get("messages")
-        for place, message in enumerate(messages if isinstance(messages, list) else []):
-            if isinstance(message, dict) and "role" in message:
-                self._old(message, place)
-            else:
-                self._new(message, place)
-        self.ids = [turn.turn for turn in self._turns]
-        for place, turn in enumerate(self._turns, 1):
-            turn.aliases = [f"#{place}"] if turn.turn != f"#{place}" else []
-        self.aliases = {name: turn.turn for turn in self._turns for name in turn.aliases}
-
-    def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
-        """Return the turns from *first* up to, but not including, *last*."""
-        found = super().turns(first, last)
-        for turn in found:
-            if any(call.name in _SUB_AGENTS for call in turn.tools) and not turn.outside:
-                turn.outside = self._took_in(self._children.get(turn.turn, []))
-        return found
-
-    def _took_in(self, children: list[str]) -> bool:
-        """Return whether a sub-agent took in content from outside, or none of them can be read."""
-        seen, waiting = {self.session}, list(children)
-        if not waiting:
-            return True
-        while waiting:
-            name = waiting.pop()
-            if name in seen:
-                continue
-            seen.add(name)
-            try:
-                child = ZedConversation(Session(self.agent, name, self.where.path, self.where.kind))
-            except OSError:
-                return True
-            if len(seen) > _MAX_CHILDREN or any(turn.outside for turn in child._turns):
-                return True
-            waiting += [grandchild for names in child._children.values() for grandchild in names]
-        return False
-
-    def _call(self, name: str, given: Any, output: str, failed: bool) -> None:
-        turn, words = self._turns[-1], input_text(given)
-        # `terminal` is a shell: this name makes its fetches known
-        turn.call(
-            ToolCall(
-                "shell" if name in _SHELLS else name,
-                words,
-                output,
-                failed or _FAILED in output[:500],
-            )
-        )
-        turn.tools[-1].name = name
-        turn.outside = turn.outside or name not in _TOOLS
-        turn.status = "interrupted"  # until an answer follows
-
-    # -- since 0.3.0
-
-    def _new(self, message: Any, place: int) -> None:
-        if message == "Resume":
-            return
-        kind = next(iter(message), "") if isinstance(message, dict) else str(message)
-        fields = table_of(message.get(kind)) if isinstance(message, dict) else {}
-        if kind == "User":
-            pieces = tables_of(fields.get("content"))
-            words = "".join(map(_piece, pieces))
-            words = words or "[image]" * any("Image" in piece for piece in pieces)
-            if words:
-                name = text_of(fields.get("id")) or f"{self.session}-{place}"
-                self._begin(name, self._at, words, self._cwd).outside = any(
-                    "Fetch" in table_of(table_of(p.get("Mention")).get("uri")) for p in pieces
-                )
-        elif kind == "Agent":
-            if self._turns:
-                self._answer(fields)
-        elif kind != "Compaction":
-            self._count(kind)
-
-    def _answer(self, answer: dict[str, Any]) -> None:
-        turn, results = self._turns[-1], table_of(answer.get("tool_results"))
-        for piece in tables_of(answer.get("content")):
-            if words := text_of(piece.get("Text")):
-                turn.say(words)
-                turn.status = "done" if words.strip() else turn.status
-            elif used := table_of(piece.get("ToolUse")):
-                result = table_of(results.get(text_of(used.get("id"))))
-                self._call(
-                    text_of(used.get("name")),
-                    _given(used.get("input")),
-                    _shown(result.get("content")),
-                    result.get("is_error") is True,
-                )
-                self._note_child(turn, used, result)
-
-    def _note_child(self, turn: Turn, used: dict[str, Any], result: dict[str, Any]) -> None:
-        if used.get("name") not in _SUB_AGENTS:
-            return
-        output = value_of(_shown(result.get("content")))
-        child = text_of(table_of(output).get("session_id")) or text_of(
-            table_of(_given(used.get("input"))).get("session_id")
-        )
-        if child:
-            self._children.setdefault(turn.turn, []).append(child)
-
-    # -- before 0.3.0
-
-    def _old(self, message: dict[str, Any], place: int) -> None:
-        role = message.get("role")
-        segments = message.get("segments")
-        parts = (
-            tables_of(segments)
-            if isinstance(segments, list)
-            else [{"type": "text", "text": message.get("text")}]
-        )
-        words = "".join(text_of(part.get("text")) for part in parts if part.get("type") == "text")
-        results = {
-            text_of(one.get("tool_use_id")): one for one in tables_of(message.get("tool_results"))
-        }
-        if message.get("is_hidden") is True or role == "system":
-            return
-        if role == "user" and results:  # of 0.1.0, which has results in a message of their own
-            for call, result in zip(
-                self._turns[-1].tools[-len(results) :] if self._turns else [], results.values()
-            ):
-                call.output, call.failed = (
-                    _shown(result.get("content")),
-                    result.get("is_error") is True,
-                )
-        elif role == "user":
-            if words.strip():
-                self._begin(f"#{len(self._turns) + 1}", self._at, words, self._cwd)
-        elif role == "assistant":
-            if not self._turns:
-                return
-            turn = self._turns[-1]
-            turn.say(words)
-            turn.status = "done" if words.strip() else turn.status
-            for used in tables_of(message.get("tool_uses")):
-                result = results.get(text_of(used.get("id")), {})
-                self._call(
-                    text_of(used.get("name")),
-                    used.get("input"),
-                    _shown(result.get("content")),
-                    result.get("is_error") is True,
-                )
-        else:
-            self._count(role)
+_COLUMNS = (
+    "data_type",
+    "data",
+    "updated_at",
+    "parent_id",
+    "folder_paths",
+    "folder_paths_order",
+    "created_at",
+)
 
 
 def _document(kind: object, data: object, path: str) -> dict[str, Any]:
@@ -334,14 +147,159 @@ def _shown(content: Any) -> str:
     return text_of(content)
 
 
-def _columns(db: Any) -> set[str]:
-    return {row[1] for row in db.execute("PRAGMA table_info(threads)")}
+class ZedConversation(WholeConversation):
+    """A thread of Zed."""
+
+    def _load(self) -> None:
+        with reading(self.where.path) as db:
+            columns = ", ".join(column(db, "threads", name) for name in _COLUMNS)
+            row = session_row(db, f"SELECT {columns} FROM threads WHERE id=?", self.where)
+        kind, data, updated, parent, folders, order, created = row
+        thread = _document(kind, data, self.where.path)
+        self.parent = text_of(parent) or text_of(
+            table_of(thread.get("subagent_context")).get("parent_thread_id")
+        )
+        self.version = text_of(thread.get("version"))
+        self._at = stamp(1000 * (moment(created) or moment(updated))) if created or updated else ""
+        self._cwd = _folder(text_of(folders), text_of(order), thread)
+        # turn -> threads of the sub-agents that it started
+        self._children: dict[str, list[str]] = {}
+        messages = thread.get("messages")
+        for place, message in enumerate(messages if isinstance(messages, list) else []):
+            if isinstance(message, dict) and "role" in message:
+                self._old(message, place)
+            else:
+                self._new(message, place)
+        for place, turn in enumerate(self._turns, 1):
+            turn.aliases = [f"#{place}"] if turn.turn != f"#{place}" else []
+        self.aliases = {name: turn.turn for turn in self._turns for name in turn.aliases}
+
+    def _sub_agents_took_in(self, turn: Turn) -> bool:
+        children = self._children.get(turn.turn, [])
+        return not children or any_took_in(self.session, children, self._visit)
+
+    def _visit(self, name: str) -> tuple[bool, list[str]]:
+        child = ZedConversation(Session(self.agent, name, self.where.path, self.where.kind))
+        is_outside = any(turn.outside for turn in child._turns)
+        return is_outside, [one for names in child._children.values() for one in names]
+
+    def _call(self, name: str, given: Any, output: str, failed: bool) -> None:
+        turn, words = self._turns[-1], input_text(given)
+        # `terminal` is a shell: this name makes its fetches known
+        turn.call(
+            ToolCall(
+                "shell" if name in _SHELLS else name,
+                words,
+                output,
+                failed or _FAILED in output[:500],
+            )
+        )
+        turn.tools[-1].name = name
+        turn.outside = turn.outside or name not in _TOOLS
+        turn.status = "interrupted"  # until an answer follows
+
+    # -- since 0.3.0
+
+    def _new(self, message: Any, place: int) -> None:
+        if message == "Resume":
+            return
+        kind = next(iter(message), "") if isinstance(message, dict) else str(message)
+        fields = table_of(message.get(kind)) if isinstance(message, dict) else {}
+        if kind == "User":
+            pieces = tables_of(fields.get("content"))
+            words = "".join(map(_piece, pieces))
+            words = words or "[image]" * any("Image" in piece for piece in pieces)
+            if words:
+                name = text_of(fields.get("id")) or f"{self.session}-{place}"
+                self._begin(name, self._at, words, self._cwd).outside = any(
+                    "Fetch" in table_of(table_of(p.get("Mention")).get("uri")) for p in pieces
+                )
+        elif kind == "Agent":
+            if self._turns:
+                self._answer(fields)
+        elif kind != "Compaction":
+            self._count(kind)
+
+    def _answer(self, answer: dict[str, Any]) -> None:
+        turn, results = self._turns[-1], table_of(answer.get("tool_results"))
+        for piece in tables_of(answer.get("content")):
+            if words := text_of(piece.get("Text")):
+                turn.answer(words)
+            elif used := table_of(piece.get("ToolUse")):
+                result = table_of(results.get(text_of(used.get("id"))))
+                self._call(
+                    text_of(used.get("name")),
+                    _given(used.get("input")),
+                    _shown(result.get("content")),
+                    result.get("is_error") is True,
+                )
+                self._note_child(turn, used, result)
+
+    def _note_child(self, turn: Turn, used: dict[str, Any], result: dict[str, Any]) -> None:
+        if used.get("name") not in _SUB_AGENTS:
+            return
+        output = value_of(_shown(result.get("content")))
+        child = text_of(table_of(output).get("session_id")) or text_of(
+            table_of(_given(used.get("input"))).get("session_id")
+        )
+        if child:
+            self._children.setdefault(turn.turn, []).append(child)
+
+    # -- before 0.3.0
+
+    def _old(self, message: dict[str, Any], place: int) -> None:
+        role = message.get("role")
+        segments = message.get("segments")
+        parts = (
+            tables_of(segments)
+            if isinstance(segments, list)
+            else [{"type": "text", "text": message.get("text")}]
+        )
+        words = "".join(text_of(part.get("text")) for part in parts if part.get("type") == "text")
+        results = {
+            text_of(one.get("tool_use_id")): one for one in tables_of(message.get("tool_results"))
+        }
+        if message.get("is_hidden") is True or role == "system":
+            return
+        if role == "user" and results:  # of 0.1.0, which has results in a message of their own
+            for call, result in zip(
+                self._turns[-1].tools[-len(results) :] if self._turns else [], results.values()
+            ):
+                call.output, call.failed = (
+                    _shown(result.get("content")),
+                    result.get("is_error") is True,
+                )
+        elif role == "user":
+            if words.strip():
+                self._begin(f"#{len(self._turns) + 1}", self._at, words, self._cwd)
+        elif role == "assistant":
+            if not self._turns:
+                return
+            self._turns[-1].answer(words)
+            for used in tables_of(message.get("tool_uses")):
+                result = results.get(text_of(used.get("id")), {})
+                self._call(
+                    text_of(used.get("name")),
+                    used.get("input"),
+                    _shown(result.get("content")),
+                    result.get("is_error") is True,
+                )
+        else:
+            self._count(role)
 
 
-def _milliseconds(given: object) -> float:
-    """Return the milliseconds of an RFC 3339 time with any number of digits; 0 for other texts."""
-    try:
-        when = datetime.fromisoformat(text_of(given))
-        return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() * 1000
-    except (ValueError, OverflowError, OSError):
-        return 0.0
+class Reader(DatabaseReader):
+    """Reads the threads of Zed."""
+
+    agent = AGENT.name
+    own_names = re.compile(re.escape(NAME))
+    pattern = NAME
+    conversation = ZedConversation
+    named = "SELECT id FROM threads WHERE id=? OR ?='' ORDER BY updated_at DESC LIMIT 1"
+
+    def listed(self, db: Any) -> Iterator[tuple[Any, float, int]]:
+        """Yield (id, last change in seconds since 1970, size in bytes or 0) of each session."""
+        order = column(db, "threads", "created_at", "updated_at")
+        rows = db.execute(f"SELECT id, updated_at, length(data) FROM threads ORDER BY {order}")
+        for name, updated, size in rows:
+            yield name, moment(updated), size or 0
