@@ -10,54 +10,78 @@ from pathlib import Path
 from typing import Any
 
 from memsearch_engine.agents import commented, plain_json
-from memsearch_engine.agents.installing import OURS, Installer, hook_argv, quoted
+from memsearch_engine.agents.installing import OURS, PEERS, Installer, hook_argv, quoted
 from memsearch_engine.agents.patches import Patch, json_text, read
+from memsearch_engine.agents.transcripts.model import table_of, tables_of
 from memsearch_engine.core.errors import UsageError
 
 
 class InSettings(Installer):
-    """Installs into an agent with Claude Code's format of hooks.
-
-    Its hooks are in a ``settings.json`` that may have comments; its skills are beside that file.
+    """Installs into an agent with Claude Code's format of hooks. Its skills are beside that file.
 
     Attributes:
-        base: the folder of both.
+        file: the name of the file with its hooks.
+        has_comments: that file may have comments.
     """
 
-    base: Path
+    file = "settings.json"
+    has_comments = True
 
     @property
     def settings(self) -> Path:
-        """The path of the agent's ``settings.json``."""
-        return self.base / "settings.json"
+        """The path of the file with the agent's hooks."""
+        return self.base / self.file
 
     def table(self) -> dict[str, Any]:
-        """Return the agent's settings."""
-        return json_table(self.settings, read(self.settings), comments=True)
+        """Return the content of that file."""
+        return self._parsed(read(self.settings))
+
+    def _parsed(self, data: bytes | None) -> dict[str, Any]:
+        return json_table(self.settings, data, comments=self.has_comments)
 
     def patches(self, *, replace_peer: bool) -> list[Patch]:
         """Return the patches of an installation. They change nothing if it is complete."""
         before = read(self.settings)
-        table = json_table(self.settings, before, comments=True)
+        table = self._parsed(before)
+        if replace_peer:
+            self._drop_peer(table)
         merge_hooks(table, self.bundle())
         hooks = Patch(str(self.settings), before, json_like(table, before), "hooks")
         return [hooks, *self._skills(self.base / "skills")]
 
+    def _drop_peer(self, table: dict[str, Any]) -> None:
+        """Switch off memsearch's own plugin in *table*."""
+
     def strip(self, path: str, now: bytes, before: bytes | None) -> bytes | None:
         """Return an edited file without our part."""
-        return (
-            without_hooks(path, now, comments=True)
-            if path == str(self.settings)
-            else super().strip(path, now, before)
-        )
+        if path != str(self.settings):
+            return super().strip(path, now, before)
+        table = self._parsed(now)
+        drop_hooks(table, OURS)
+        self._drop_rules(table, before or b"")
+        return json_like(table, now)
+
+    def _drop_rules(self, table: dict[str, Any], before: bytes) -> None:
+        """Remove our rules from *table*. *before* is the file before the installation."""
 
     def hooked(self) -> bool:
-        """Whether hooks of ours are in the agent's configuration."""
+        """Return whether hooks of ours are in the agent's configuration."""
         return any(OURS.search(line) for line in commands(self.table()))
 
     def starts(self) -> list[list[str]]:
         """Return how the installed hooks are started: the arguments before ``hook``."""
         return starts(self.table())
+
+    def problems(self) -> list[str]:
+        """Return what in the agent's configuration prevents our hooks from working."""
+        if not self.table().get("disableAllHooks"):
+            return []
+        return [f"`disableAllHooks` is set in {self.settings}: {self.agent.title} runs no hook"]
+
+    def _peer_hooks(self) -> list[str]:
+        """Return the hooks of memsearch's own plugin."""
+        lines = commands(self.table())
+        return [f"hook `{line}` in {self.settings}" for line in lines if PEERS.search(line)]
 
 
 def json_table(path: Path, data: bytes | None, *, comments: bool = False) -> dict[str, Any]:
@@ -183,30 +207,11 @@ def drop_hooks(table: dict[str, Any], which: re.Pattern[str]) -> None:
         del table["hooks"]
 
 
-def without_hooks(path: str, now: bytes, *, comments: bool = False) -> bytes:
-    """Return a settings file without our hooks."""
-    table = json_table(Path(path), now, comments=comments)
-    drop_hooks(table, OURS)
-    return json_like(table, now)
-
-
 def commands(table: dict[str, Any]) -> list[str]:
     """Return the commands of all hooks in *table*."""
-    hooks = table.get("hooks")
-    groups = (
-        [g for value in hooks.values() if isinstance(value, list) for g in value]
-        if isinstance(hooks, dict)
-        else []
-    )
-    lists = [group.get("hooks") for group in groups if isinstance(group, dict)]
-    inner = [
-        hook
-        for found in lists
-        if isinstance(found, list)
-        for hook in found
-        if isinstance(hook, dict)
-    ]
-    return [str(hook.get("command", "")) for hook in inner]
+    groups = [group for found in table_of(table, "hooks").values() for group in tables_of(found)]
+    hooks = [hook for group in groups for hook in tables_of(group.get("hooks"))]
+    return [str(hook.get("command", "")) for hook in hooks]
 
 
 def starts(table: dict[str, Any]) -> list[list[str]]:

@@ -15,10 +15,12 @@ import shlex
 import shutil
 import sys
 from pathlib import Path
+from typing import ClassVar
 
 import memsearch_engine
 from memsearch_engine.agents.patches import Link, Patch, link, read
 from memsearch_engine.core import agent_registry
+from memsearch_engine.core.home import user_home
 
 BY_MARKETPLACE = "memsearch@memsearch-tui"
 SKILLS = ("memory-recall", "memory-config", "remember", "forget")
@@ -105,17 +107,23 @@ class Installer(abc.ABC):
     The ``installer`` module of its package has a subclass ``Installer``.
 
     Attributes:
-        name: the agent's name.
+        agent: the agent.
+        within: the folder of its settings below its home.
+        source: its plug-in of ours, below that folder; ``""`` if the agent starts hooks instead.
         one_way_out: how to remove one of two installations.
+        base: the folder of its settings.
     """
 
-    name = ""
-    #: How to remove one, if we are installed twice.
-    one_way_out = ""
+    agent: ClassVar[agent_registry.Agent]
+    within = source = one_way_out = ""
+
+    def __init__(self) -> None:
+        home = moved_or(self.agent.home_variable, user_home() / self.agent.home)
+        self.base = home / self.within
 
     def bundle(self) -> Path:
         """Return the folder with the files that we ship for this agent."""
-        return bundled() / self.name
+        return bundled() / self.agent.name
 
     @abc.abstractmethod
     def patches(self, *, replace_peer: bool) -> list[Patch]:
@@ -147,7 +155,7 @@ class Installer(abc.ABC):
 
     def starts(self) -> list[list[str]]:
         """Return how the installed hooks are started: the arguments before ``hook``."""
-        return []
+        return starts_in(read(self.base / self.source))
 
     def notes(self) -> list[str]:
         """Return hints about optional improvements."""
@@ -190,10 +198,14 @@ class Installer(abc.ABC):
         """
         return now if path.endswith("SKILL.md") else None
 
+    def _bundled_file(self, name: str, path: Path, why: str) -> Patch:
+        """Return a patch for a file of ours that starts our programs."""
+        return own_file(path, with_programs((self.bundle() / name).read_text("utf-8")), why)
+
     def _skills(self, folder: Path) -> list[Patch]:
         made = []
         for skill in SKILLS:
-            text = skill_text(skill, self.name)
+            text = skill_text(skill, self.agent.name)
             path = folder / skill / "SKILL.md"
             found = link(folder / skill)
             # The link leads to another program's skill of this name: replace the link, not the file

@@ -6,20 +6,16 @@ import json
 import re
 from typing import Any
 
-from memsearch_engine.agents import installing
 from memsearch_engine.agents.claude_code import AGENT
 from memsearch_engine.agents.hooks_json import (
-    commands,
-    drop_hooks,
+    InSettings,
     json_like,
     json_table,
-    merge_hooks,
-    starts,
 )
-from memsearch_engine.agents.installing import BY_MARKETPLACE, OURS, PEERS, moved_or, quoted
+from memsearch_engine.agents.installing import BY_MARKETPLACE, quoted
 from memsearch_engine.agents.patches import Patch, read
+from memsearch_engine.agents.transcripts.model import table_of, tables_of
 from memsearch_engine.core.errors import UsageError
-from memsearch_engine.core.home import user_home
 
 #: Rules that `--allow` added, with any name of the program.
 _RULE = re.compile(
@@ -28,95 +24,52 @@ _RULE = re.compile(
 )
 
 
-class Installer(installing.Installer):
+class Installer(InSettings):
     """Installs into Claude Code."""
 
-    name = AGENT.name
+    agent = AGENT
+    has_comments = False
     one_way_out = (
         "`claude plugin uninstall memsearch@memsearch-tui`, or `memsearch agents uninstall "
         "claude-code`"
     )
 
-    def __init__(self) -> None:
-        self.base = moved_or("CLAUDE_CONFIG_DIR", user_home() / ".claude")
-        self.settings = self.base / "settings.json"
-
-    def patches(self, *, replace_peer: bool) -> list[Patch]:
-        """Return the patches of an installation. They change nothing if it is complete."""
-        before = read(self.settings)
-        table = json_table(self.settings, before)
-        merge_hooks(table, self.bundle())
-        if replace_peer:
-            for key in _peer_plugins(table):
-                table["enabledPlugins"][key] = False
-        return [
-            Patch(str(self.settings), before, json_like(table, before), "hooks"),
-            *self._skills(self.base / "skills"),
-        ]
+    def _drop_peer(self, table: dict[str, Any]) -> None:
+        for key in _peer_plugins(table):
+            table["enabledPlugins"][key] = False
 
     def peer(self) -> list[str]:
         """Return where memsearch's own plugin is active."""
-        table = json_table(self.settings, read(self.settings))
-        found = [f"plugin {key} in {self.settings}" for key in _peer_plugins(table)]
-        return found + [
-            f"hook `{line}` in {self.settings}" for line in commands(table) if PEERS.search(line)
-        ]
+        plugins = _peer_plugins(self.table())
+        return [f"plugin {key} in {self.settings}" for key in plugins] + self._peer_hooks()
 
-    def strip(self, path: str, now: bytes, before: bytes | None) -> bytes | None:
-        """Return an edited file without our part."""
-        if path != str(self.settings):
-            return super().strip(path, now, before)
-        table = json_table(self.settings, now)
-        drop_hooks(table, OURS)
-        permissions = table.get("permissions")
-        allowed = permissions.get("allow") if isinstance(permissions, dict) else None
-        if (
-            isinstance(permissions, dict)
-            and isinstance(allowed, list)
-            and any(_RULE.fullmatch(str(rule)) for rule in allowed)
-        ):
-            his = before or b""  # a rule that the user had before stays
-            permissions["allow"] = [
-                r for r in allowed if not _RULE.fullmatch(str(r)) or json.dumps(r).encode() in his
-            ]
-            if not permissions["allow"]:
-                del permissions["allow"]
-            if not permissions:
-                del table["permissions"]
-        return json_like(table, now)
+    def _drop_rules(self, table: dict[str, Any], before: bytes) -> None:
+        permissions = table_of(table, "permissions")
+        allowed = permissions.get("allow")
+        if not isinstance(allowed, list) or not any(_RULE.fullmatch(str(r)) for r in allowed):
+            return
+        # a rule that the user had before stays
+        permissions["allow"] = [
+            rule
+            for rule in allowed
+            if not _RULE.fullmatch(str(rule)) or json.dumps(rule).encode() in before
+        ]
+        if not permissions["allow"]:
+            del permissions["allow"]
+        if not permissions:
+            del table["permissions"]
 
     def plugin(self) -> str:
         """Return the version of our plugin from the agent's marketplace; ``""`` if not active."""
-        enabled = json_table(self.settings, read(self.settings)).get("enabledPlugins")
-        names = (
-            [key for key, on in enabled.items() if on and key == BY_MARKETPLACE]
-            if isinstance(enabled, dict)
-            else []
-        )
-        if not names:
+        if not table_of(self.table(), "enabledPlugins").get(BY_MARKETPLACE):
             return ""
         file = self.base / "plugins" / "installed_plugins.json"
         try:
-            listed = json_table(file, read(file)).get("plugins")
+            listed = table_of(json_table(file, read(file)), "plugins")
         except UsageError:
-            listed = None
-        entries = listed.get(names[0]) if isinstance(listed, dict) else None
-        found = (
-            [str(entry.get("version")) for entry in entries if isinstance(entry, dict)]
-            if isinstance(entries, list)
-            else []
-        )
-        return found[0] if found else "of an unknown version"
-
-    def hooked(self) -> bool:
-        """Whether hooks of ours are in the agent's configuration."""
-        return any(
-            OURS.search(line) for line in commands(json_table(self.settings, read(self.settings)))
-        )
-
-    def starts(self) -> list[list[str]]:
-        """Return how the installed hooks are started: the arguments before ``hook``."""
-        return starts(json_table(self.settings, read(self.settings)))
+            listed = {}
+        entries = tables_of(listed.get(BY_MARKETPLACE))
+        return str(entries[0].get("version")) if entries else "of an unknown version"
 
     def rules(self) -> list[str]:
         """Return the rules that recall needs if nobody can be asked (`claude -p`).
@@ -168,7 +121,7 @@ class Installer(installing.Installer):
 
     def lacks_rules(self) -> bool:
         """Whether rules are missing that allow recall without a question each time."""
-        allowed = self._allowed(json_table(self.settings, read(self.settings)))
+        allowed = self._allowed(self.table())
         return not all(rule in allowed for rule in self.rules())
 
     def notes(self) -> list[str]:
@@ -180,21 +133,10 @@ class Installer(installing.Installer):
             "agents install claude-code --allow` lets it read without asking"
         ]
 
-    def problems(self) -> list[str]:
-        """Return the reasons in the agent's configuration why our hooks do not run."""
-        off = json_table(self.settings, read(self.settings)).get("disableAllHooks")
-        return (
-            [f"`disableAllHooks` is set in {self.settings}: Claude Code runs no hook"]
-            if off
-            else []
-        )
-
 
 def _peer_plugins(table: dict[str, Any]) -> list[str]:
-    enabled = table.get("enabledPlugins")
-    names = enabled if isinstance(enabled, dict) else {}
     return [
         key
-        for key, on in names.items()
+        for key, on in table_of(table, "enabledPlugins").items()
         if on and key.startswith("memsearch@") and "memsearch-tui" not in key
     ]

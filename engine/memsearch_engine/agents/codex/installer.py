@@ -4,51 +4,43 @@ from __future__ import annotations
 
 import shutil
 import tomllib
+from pathlib import Path
 from typing import Any
 
-from memsearch_engine.agents import installing
 from memsearch_engine.agents.codex import AGENT, trust
 from memsearch_engine.agents.hooks_json import (
-    commands,
+    InSettings,
     drop_hooks,
-    json_like,
-    json_table,
-    merge_hooks,
-    starts,
-    without_hooks,
 )
-from memsearch_engine.agents.installing import BY_MARKETPLACE, OURS, PEERS, moved_or
+from memsearch_engine.agents.installing import BY_MARKETPLACE, OURS, PEERS
 from memsearch_engine.agents.patches import Patch, read
+from memsearch_engine.agents.transcripts.model import table_of
 from memsearch_engine.core import network
 from memsearch_engine.core.errors import UsageError
-from memsearch_engine.core.home import user_home
 
 
-class Installer(installing.Installer):
+class Installer(InSettings):
     """Installs into Codex."""
 
-    name = AGENT.name
+    agent = AGENT
+    file = "hooks.json"
+    has_comments = False
     one_way_out = (
         "`codex plugin remove memsearch@memsearch-tui`, or `memsearch agents uninstall codex`"
     )
 
-    def __init__(self) -> None:
-        self.base = moved_or("CODEX_HOME", user_home() / ".codex")
-        self.hooks = self.base / "hooks.json"
-        self.config = self.base / "config.toml"
+    @property
+    def config(self) -> Path:
+        """The path of Codex' own settings."""
+        return self.base / "config.toml"
 
     def patches(self, *, replace_peer: bool) -> list[Patch]:
         """Return the patches of an installation. They change nothing if it is complete."""
         self._settings()
-        before = read(self.hooks)
-        table = json_table(self.hooks, before)
-        if replace_peer:
-            drop_hooks(table, PEERS)
-        merge_hooks(table, self.bundle())
-        return [
-            Patch(str(self.hooks), before, json_like(table, before), "hooks"),
-            *self._skills(self.base / "skills"),
-        ]
+        return super().patches(replace_peer=replace_peer)
+
+    def _drop_peer(self, table: dict[str, Any]) -> None:
+        drop_hooks(table, PEERS)
 
     def _settings(self) -> dict[str, Any]:
         """Return Codex' own settings. Raises UsageError if they are not valid."""
@@ -90,16 +82,10 @@ class Installer(installing.Installer):
 
     def plugin(self) -> str:
         """Return the version of our plugin from the agent's marketplace; ``""`` if not active."""
-        tables = self._settings().get("plugins")
-        tables = tables if isinstance(tables, dict) else {}
-        names = [
-            key
-            for key, table in tables.items()
-            if key == BY_MARKETPLACE and isinstance(table, dict) and table.get("enabled")
-        ]
-        if not names:
+        plugin = table_of(table_of(self._settings(), "plugins"), BY_MARKETPLACE)
+        if not plugin.get("enabled"):
             return ""
-        name, _, market = names[0].partition("@")
+        name, _, market = BY_MARKETPLACE.partition("@")
         found = sorted(
             path.name for path in (self.base / "plugins" / "cache" / market / name).glob("*")
         )
@@ -121,14 +107,6 @@ class Installer(installing.Installer):
             )
         ]
 
-    def hooked(self) -> bool:
-        """Whether hooks of ours are in the agent's configuration."""
-        return any(OURS.search(line) for line in commands(json_table(self.hooks, read(self.hooks))))
-
-    def starts(self) -> list[list[str]]:
-        """Return how the installed hooks are started: the arguments before ``hook``."""
-        return starts(json_table(self.hooks, read(self.hooks)))
-
     def problems(self) -> list[str]:
         """Return the reasons in the agent's configuration why our hooks do not run."""
         if self._settings().get("features", {}).get("hooks") is False:
@@ -140,15 +118,10 @@ class Installer(installing.Installer):
 
     def peer(self) -> list[str]:
         """Return where memsearch's own plugin is active."""
-        lines = commands(json_table(self.hooks, read(self.hooks)))
-        return [f"hook `{line}` in {self.hooks}" for line in lines if PEERS.search(line)]
+        return self._peer_hooks()
 
     def strip(self, path: str, now: bytes, before: bytes | None) -> bytes | None:
         """Return an edited file without our part."""
-        if path == str(self.hooks):
-            return without_hooks(path, now)
-        return (
-            trust.without(now, str(self.hooks))
-            if path == str(self.config)
-            else super().strip(path, now, before)
-        )
+        if path == str(self.config):
+            return trust.without(now, str(self.settings))
+        return super().strip(path, now, before)

@@ -12,27 +12,24 @@ from typing import Any
 from memsearch_engine.agents import installing
 from memsearch_engine.agents.copilot import AGENT
 from memsearch_engine.agents.hooks_json import json_table, merge_hooks, starts
-from memsearch_engine.agents.installing import moved_or, own_file
+from memsearch_engine.agents.installing import own_file
 from memsearch_engine.agents.patches import Patch, json_text, read
-from memsearch_engine.core.home import user_home
 
 
 class Installer(installing.Installer):
     """Installs into Copilot CLI."""
 
-    name = AGENT.name
-
-    def __init__(self) -> None:
-        self.base = moved_or("COPILOT_HOME", user_home() / ".copilot")
-        self.hooks = self.base / "hooks" / "memsearch.json"
+    agent = AGENT
+    source = "hooks/memsearch.json"
 
     def patches(self, *, replace_peer: bool) -> list[Patch]:
         """Return the patches of an installation. They change nothing if it is complete."""
         table: dict[str, Any] = {"version": 1}
         merge_hooks(table, self.bundle())
-        file = own_file(self.hooks, json_text(table, None).decode(), "hooks")
+        file = own_file(self.base / self.source, json_text(table, None).decode(), "hooks")
         return [file, *self._skills(self.base / "skills")]
 
     def starts(self) -> list[list[str]]:
         """Return how the installed hooks are started: the arguments before ``hook``."""
-        return starts(json_table(self.hooks, read(self.hooks)))
+        hooks = self.base / self.source
+        return starts(json_table(hooks, read(hooks)))

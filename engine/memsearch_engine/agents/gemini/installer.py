@@ -10,24 +10,17 @@ from __future__ import annotations
 
 from memsearch_engine.agents.gemini import AGENT
 from memsearch_engine.agents.hooks_json import InSettings
-from memsearch_engine.agents.installing import moved_or
-from memsearch_engine.core.home import user_home
+from memsearch_engine.agents.transcripts.model import table_of
 
 
 class Installer(InSettings):
     """Installs into Gemini CLI."""
 
-    name = AGENT.name
-
-    def __init__(self) -> None:
-        self.base = moved_or("GEMINI_CLI_HOME", user_home()) / ".gemini"
+    agent = AGENT
+    within = ".gemini"
 
     def problems(self) -> list[str]:
         """Return the reasons in the agent's configuration why our hooks do not run."""
-        hooks = self.table().get("hooksConfig")
-        is_off = isinstance(hooks, dict) and hooks.get("enabled") is False
-        return (
-            [f"`hooksConfig.enabled` is off in {self.settings}: Gemini CLI runs no hook"]
-            if is_off
-            else []
-        )
+        if table_of(self.table(), "hooksConfig").get("enabled") is not False:
+            return []
+        return [f"`hooksConfig.enabled` is off in {self.settings}: Gemini CLI runs no hook"]

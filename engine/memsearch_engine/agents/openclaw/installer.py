@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from memsearch_engine.agents import installing
 from memsearch_engine.agents.hooks_json import json_like, json_table, table_in
-from memsearch_engine.agents.installing import moved_or, own_file, starts_in, with_programs
 from memsearch_engine.agents.openclaw import AGENT
 from memsearch_engine.agents.patches import Patch, read
-from memsearch_engine.core.home import user_home
 
 
 class Installer(installing.Installer):
     """Installs into OpenClaw."""
 
-    name = AGENT.name
+    agent = AGENT
+    source = "extensions/memsearch/index.js"
 
-    def __init__(self) -> None:
-        self.base = moved_or("OPENCLAW_STATE_DIR", user_home() / ".openclaw")
-        self.config = self.base / "openclaw.json"
+    @property
+    def config(self) -> Path:
+        """The path of OpenClaw's settings."""
+        return self.base / "openclaw.json"
 
     def patches(self, *, replace_peer: bool) -> list[Patch]:
         """Return the patches of an installation. They change nothing if it is complete."""
@@ -34,9 +36,7 @@ class Installer(installing.Installer):
             plugins["allow"].append("memsearch")
         made = [Patch(str(self.config), before, json_like(table, before), "plugin entry")]
         for name in ("index.js", "openclaw.plugin.json", "package.json"):
-            text = (self.bundle() / name).read_text(encoding="utf-8")
-            text = with_programs(text)
-            made.append(own_file(folder / name, text, "plugin"))
+            made.append(self._bundled_file(name, folder / name, "plugin"))
         return made + self._skills(folder / "skills")
 
     def peer(self) -> list[str]:
@@ -66,7 +66,3 @@ class Installer(installing.Installer):
             if isinstance(plugins.get("allow"), list):
                 plugins["allow"] = [name for name in plugins["allow"] if name != "memsearch"]
         return json_like(table, now)
-
-    def starts(self) -> list[list[str]]:
-        """Return how the installed hooks are started: the arguments before ``hook``."""
-        return starts_in(read(self.base / "extensions" / "memsearch" / "index.js"))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from memsearch_engine.agents import installing
 from memsearch_engine.agents.hooks_json import json_like, json_table
-from memsearch_engine.agents.installing import PEERS, moved_or, own_file, starts_in, with_programs
+from memsearch_engine.agents.installing import PEERS, moved_or
 from memsearch_engine.agents.opencode import AGENT
 from memsearch_engine.agents.patches import Patch, link, read
 from memsearch_engine.core.home import user_home
@@ -20,17 +20,16 @@ _OUR_MARK = b"`memsearch plugins install opencode`"
 class Installer(installing.Installer):
     """Installs into OpenCode."""
 
-    name = AGENT.name
+    agent = AGENT
+    source = "plugins/memsearch.ts"
 
     def __init__(self) -> None:
         self.base = moved_or("XDG_CONFIG_HOME", user_home() / ".config") / "opencode"
 
     def patches(self, *, replace_peer: bool) -> list[Patch]:
         """Return the patches of an installation. They change nothing if it is complete."""
-        text = (self.bundle() / "memsearch.ts").read_text(encoding="utf-8")
-        text = with_programs(text)
-        path = self.base / "plugins" / "memsearch.ts"
-        made = [own_file(path, text, "plugin"), *self._skills(self.base / "skills")]
+        plugin = self._bundled_file("memsearch.ts", self.base / self.source, "plugin")
+        made = [plugin, *self._skills(self.base / "skills")]
         if replace_peer:
             for config in self._configs():
                 before = read(config)
@@ -55,7 +54,7 @@ class Installer(installing.Installer):
         for config in self._configs():
             entries = json_table(config, read(config), comments=True).get("plugin")
             found += [f"plugin {e} in {config}" for e in entries or [] if PEERS.search(str(e))]
-        file = self.base / "plugins" / "memsearch.ts"
+        file = self.base / self.source
         if (file.exists() or link(file)) and _OUR_MARK not in (read(file) or b""):
             found.append(f"plugin {file}")
         return found
@@ -66,7 +65,3 @@ class Installer(installing.Installer):
             for name in ("opencode.json", "opencode.jsonc")
             if (path := self.base / name).exists()
         ]
-
-    def starts(self) -> list[list[str]]:
-        """Return how the installed hooks are started: the arguments before ``hook``."""
-        return starts_in(read(self.base / "plugins" / "memsearch.ts"))

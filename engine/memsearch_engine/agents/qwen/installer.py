@@ -9,22 +9,10 @@ empty, with each result; our hook answers it with nothing.
 from __future__ import annotations
 
 from memsearch_engine.agents.hooks_json import InSettings
-from memsearch_engine.agents.installing import moved_or
 from memsearch_engine.agents.qwen import AGENT
-from memsearch_engine.core.home import user_home
 
 
 class Installer(InSettings):
     """Installs into Qwen Code."""
 
-    name = AGENT.name
-
-    def __init__(self) -> None:
-        self.base = moved_or("QWEN_HOME", user_home() / ".qwen")
-
-    def problems(self) -> list[str]:
-        """Return the reasons in the agent's configuration why our hooks do not run."""
-        off = self.table().get("disableAllHooks")
-        return (
-            [f"`disableAllHooks` is set in {self.settings}: Qwen Code runs no hook"] if off else []
-        )
+    agent = AGENT
