@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 from memsearch_engine.agents.hooks_json import json_like, json_table, table_in
 from memsearch_engine.agents.installing import command, moved_or
-from memsearch_engine.agents.patches import Patch, apply, read, revert
+from memsearch_engine.agents.patches import Patch, read
 from memsearch_engine.core.errors import UsageError
-from memsearch_engine.core.home import Home, user_home
+from memsearch_engine.core.home import user_home
 
 NAME = "memsearch"
 
@@ -142,33 +142,6 @@ def client(name: str) -> Client:
     return CLIENTS[name]
 
 
-def install(home: Home, name: str, *, dry_run: bool = False) -> list[Patch]:
-    """Write our entry into a client's list.
-
-    Args:
-        dry_run: change nothing.
-
-    Returns:
-        The patches that changed (or would change) something.
-    """
-    patches = [_patch(client(name))]
-    if dry_run:
-        return [patch for patch in patches if patch.changes]
-    return apply(home, _record(name), patches)
-
-
-def uninstall(home: Home, name: str, *, dry_run: bool = False) -> list[Patch]:
-    """Remove our entry from a client's list, and restore the file if nobody changed it meanwhile.
-
-    Returns:
-        The patches that changed (or would change) something.
-    """
-    known = client(name)
-    return revert(
-        home, _record(name), lambda path, now, before: _without(known, now, before), dry_run=dry_run
-    )
-
-
 def entry(name: str = "") -> dict[str, Any]:
     """Return the entry for a client, inside its tables; the most common form without a name."""
     known = client(name or "cursor")
@@ -187,11 +160,8 @@ def entry_text(name: str = "") -> str:
     return json.dumps(entry(name), indent=2)
 
 
-def _record(name: str) -> str:
-    return f"mcp-{name}"
-
-
-def _patch(known: Client) -> Patch:
+def patch(known: Client) -> Patch:
+    """Return the change that writes our entry into a client's list."""
     path = known.path()
     before = read(path)
     if path.suffix == ".toml":
@@ -206,7 +176,7 @@ def _patch(known: Client) -> Patch:
     return Patch(str(path), before, json_like(table, before), "mcp server")
 
 
-def _without(known: Client, now: bytes, before: bytes | None) -> bytes | None:
+def without(known: Client, now: bytes, before: bytes | None) -> bytes | None:
     """Return a client's list without our entry and the tables that were made for it.
 
     Args:

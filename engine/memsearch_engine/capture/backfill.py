@@ -187,8 +187,7 @@ def _count(
     new: list[str] = []
     start = ""
     notes: list[SeenTurn] = []
-    recorded = pipeline.ledger.outcomes(where.agent, conversation.session)
-    known = {conversation.aliases.get(name, name): outcome for name, outcome in recorded.items()}
+    known = pipeline.outcomes(conversation)
     for number, turn in enumerate(conversation.each()):
         if turn.is_ours:
             if number == 0:  # a session in which memsearch asked a model

@@ -180,6 +180,11 @@ class CapturePipeline:
         when = local_time(turn.started)
         return when.timestamp() if when else 0.0
 
+    def outcomes(self, conversation: Conversation) -> dict[str, TurnOutcome]:
+        """Return turn -> outcome for a session, also for turns with an older id in the ledger."""
+        known = self.ledger.outcomes(conversation.where.agent, conversation.session)
+        return {conversation.aliases.get(name, name): outcome for name, outcome in known.items()}
+
     def note_new(self, turn: Turn) -> None:
         """Record that a turn was seen and is not captured yet."""
         when = local_time(turn.started) or datetime.now().astimezone()

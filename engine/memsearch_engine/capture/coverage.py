@@ -13,7 +13,6 @@ from memsearch_engine.agents.transcripts.locate import all_sessions, open_sessio
 from memsearch_engine.agents.transcripts.model import Conversation
 from memsearch_engine.capture import summaries
 from memsearch_engine.capture.capture_pipeline import CapturePipeline
-from memsearch_engine.capture.event_queue import outcomes
 from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import MemsearchError
 from memsearch_engine.core.home import AgentFolders
@@ -126,7 +125,7 @@ def _reconcile(
     where = conversation.where
     if conversation.parent:
         return True
-    known = outcomes(pipeline, conversation)
+    known = pipeline.outcomes(conversation)
     quiet = time.time() - where.modified > _QUIET_S
     whole = True
     for place, name in enumerate(conversation.ids):

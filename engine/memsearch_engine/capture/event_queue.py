@@ -21,7 +21,6 @@ import msgspec
 
 from memsearch_engine.agents.known_folders import known_folders
 from memsearch_engine.agents.transcripts.locate import find_session, open_session
-from memsearch_engine.agents.transcripts.model import Conversation
 from memsearch_engine.capture import summaries
 from memsearch_engine.capture.capture_pipeline import CapturePipeline, home_of
 from memsearch_engine.core import agent_registry, safe_files
@@ -287,12 +286,6 @@ def _work(pipeline: CapturePipeline, outcome: QueueOutcome) -> None:
         pipeline.close()
 
 
-def outcomes(pipeline: CapturePipeline, conversation: Conversation) -> dict[str, str]:
-    """Return turn -> outcome for a session, also for turns that were recorded with an older id."""
-    known = pipeline.ledger.outcomes(conversation.where.agent, conversation.session)
-    return {conversation.aliases.get(name, name): outcome for name, outcome in known.items()}
-
-
 def _named(memsearch_dir: str) -> str:
     """Return the memory folder for a value of ``MEMSEARCH_DIR``. A link there is intended."""
     return os.path.join(os.path.realpath(os.path.expanduser(memsearch_dir)), "memory")
@@ -371,7 +364,7 @@ def _take(event: HookEvent, pipeline: CapturePipeline, outcome: QueueOutcome) ->
     if conversation.parent or conversation.is_ephemeral:
         return True, ""
     settled = age >= _SETTLE_S or event.event not in ("Stop", "StopFailure")
-    known = outcomes(pipeline, conversation)
+    known = pipeline.outcomes(conversation)
     wanted = conversation.aliases.get(event.turn, event.turn)
     renamed = _renamed(event)
     for place, name in enumerate(conversation.ids):

@@ -308,8 +308,17 @@ class McpClients:
             UsageError: there is no such client.
             Conflict: another entry has this name.
         """
-        return mcp_clients.install(self._home, client, dry_run=dry_run)
+        patch = mcp_clients.patch(mcp_clients.client(client))
+        if dry_run:
+            return [patch] if patch.changes else []
+        return apply(self._home, f"mcp-{client}", [patch])
 
     def uninstall(self, client: str, *, dry_run: bool = False) -> list[Patch]:
         """Remove the entry byte for byte, and return the changes."""
-        return mcp_clients.uninstall(self._home, client, dry_run=dry_run)
+        known = mcp_clients.client(client)
+        return revert(
+            self._home,
+            f"mcp-{client}",
+            lambda path, now, before: mcp_clients.without(known, now, before),
+            dry_run=dry_run,
+        )

@@ -14,7 +14,7 @@ from memsearch_engine.agents.transcripts.locate import find_session, open_sessio
 from memsearch_engine.agents.transcripts.readers import reader
 from memsearch_engine.capture.clean import redacted
 from memsearch_engine.core.errors import MemsearchError
-from memsearch_engine.core.home import AgentFolders, Home
+from memsearch_engine.core.home import AgentFolders
 from memsearch_engine.core.projects import Project
 from memsearch_engine.journal.files import list_days, read_day
 from memsearch_engine.journal.model import Anchor
@@ -71,68 +71,6 @@ def cited(projects: list[Project]) -> dict[tuple[str, str], list[Anchor]]:
     return found
 
 
-def survey(home: Home, projects: list[Project], folders: AgentFolders) -> Survey:
-    """Return how many cited turns are live, archived or lost, and which transcripts will expire."""
-    result = Survey(expiring=[])
-    archived = Archive(home).names()
-    now = time.time()
-    for (agent, session), anchors in cited(projects).items():
-        where = find_session(agent, session, anchors[0].path, folders)
-        unkept = sum((agent, session, anchor.turn) not in archived for anchor in anchors)
-        if where is None:
-            result.kept += len(anchors) - unkept
-            result.lost += unkept
-            continue
-        result.live += len(anchors)
-        limit = _retention_days(agent, folders)
-        if limit:
-            left = limit - (now - os.stat(where.path).st_mtime) / 86400
-            if left <= _SOON_DAYS:
-                result.expiring.append(
-                    Expiring(where.path, max(0, int(left)), len(anchors), unkept)
-                )
-    return result
-
-
-def archive_all(
-    home: Home,
-    projects: list[Project],
-    folders: AgentFolders,
-    progress: Callable[[str, int, int], None] | None = None,
-) -> tuple[int, list[tuple[str, str]]]:
-    """Archive every cited turn that is live and not archived yet.
-
-    Args:
-        progress: called with phase, done and total.
-
-    Returns:
-        The number of archived turns, and (path, reason) of those that can't be read.
-    """
-    archive = Archive(home)
-    names = archive.names()
-    wanted = cited(projects)
-    count, failed = 0, []
-    try:
-        for number, ((agent, session), anchors) in enumerate(wanted.items()):
-            if progress:
-                progress("keeping", number, len(wanted))
-            turns = {a.turn for a in anchors if a.turn and (agent, session, a.turn) not in names}
-            where = find_session(agent, session, anchors[0].path, folders) if turns else None
-            if where is None:
-                continue
-            try:
-                conversation = open_session(where, home.offsets)
-                for name in turns:
-                    place = conversation.find(name)
-                    for turn in conversation.turns(place, place + 1) if place >= 0 else []:
-                        count += archive.put(redacted(turn, home))
-            except (OSError, MemsearchError) as error:
-                failed.append((where.path, str(error)))
-    finally:
-        archive.close()
-    return count, failed
-
-
 def _retention_days(agent: str, folders: AgentFolders) -> int:
     """Return after how many days an agent deletes its transcripts; 0 for never."""
     reads = reader(agent)
@@ -158,7 +96,24 @@ class Evidence:
 
     def survey(self) -> Survey:
         """Return how many cited turns are live, archived or lost, and the expiring transcripts."""
-        return survey(self._home, self._scope.projects, self._scope.folders)
+        result = Survey(expiring=[])
+        archived = Archive(self._home).names()
+        now = time.time()
+        for (agent, session), anchors in cited(self._scope.projects).items():
+            where = find_session(agent, session, anchors[0].path, self._scope.folders)
+            unkept = sum((agent, session, anchor.turn) not in archived for anchor in anchors)
+            if where is None:
+                result.kept += len(anchors) - unkept
+                result.lost += unkept
+                continue
+            result.live += len(anchors)
+            if limit := _retention_days(agent, self._scope.folders):
+                left = limit - (now - os.stat(where.path).st_mtime) / 86400
+                if left <= _SOON_DAYS:
+                    result.expiring.append(
+                        Expiring(where.path, max(0, int(left)), len(anchors), unkept)
+                    )
+        return result
 
     def archive(self, progress: Progress | None = None) -> tuple[int, list[tuple[str, str]]]:
         """Archive every turn that a note of these projects cites and its agent still has.
@@ -169,7 +124,31 @@ class Evidence:
         Returns:
             The number of archived turns, and (path, reason) of those that can't be read.
         """
-        return archive_all(self._home, self._scope.projects, self._scope.folders, progress)
+        wanted = cited(self._scope.projects)
+        count, failed = 0, []
+        with contextlib.closing(Archive(self._home)) as archive:
+            names = archive.names()
+            for number, ((agent, session), anchors) in enumerate(wanted.items()):
+                if progress:
+                    progress("keeping", number, len(wanted))
+                turns = {
+                    one.turn
+                    for one in anchors
+                    if one.turn and (agent, session, one.turn) not in names
+                }
+                path, folders = anchors[0].path, self._scope.folders
+                where = find_session(agent, session, path, folders) if turns else None
+                if where is None:
+                    continue
+                try:
+                    conversation = open_session(where, self._home.offsets)
+                    for name in turns:
+                        place = conversation.find(name)
+                        for turn in conversation.turns(place, place + 1) if place >= 0 else []:
+                            count += archive.put(redacted(turn, self._home))
+                except (OSError, MemsearchError) as error:
+                    failed.append((where.path, str(error)))
+        return count, failed
 
     def prune(self, *, max_bytes: int, max_days: float, dry_run: bool = False) -> tuple[int, int]:
         """Delete the oldest archived turns above a size or an age.
