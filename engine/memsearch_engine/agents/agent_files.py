@@ -155,7 +155,7 @@ class AgentFile(msgspec.Struct):
         return sum(bool(section.unread_by) for section in self.sections)
 
 
-class Files(NamedTuple):
+class FileKind(NamedTuple):
     """Agent files of one kind.
 
     Attributes:
@@ -186,7 +186,7 @@ class Files(NamedTuple):
         return [one for one in found if os.path.isfile(one.path)][:1] if self.is_first else found
 
 
-def listed(*kinds: Files) -> Callable[[Where], Iterator[Source]]:
+def listed(*kinds: FileKind) -> Callable[[Where], Iterator[Source]]:
     """Return the ``sources`` of an agent's ``memories`` module for files of these kinds.
 
     It yields the files that may exist, in reading order: those in the agent's own folders, then

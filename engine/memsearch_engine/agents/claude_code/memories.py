@@ -13,20 +13,20 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from memsearch_engine.agents.agent_files import Cap, Files, Source, Where, listed, memory_folder
+from memsearch_engine.agents.agent_files import Cap, FileKind, Source, Where, listed, memory_folder
 from memsearch_engine.core import safe_files
 
 _CAP = Cap(lines=200, chars=25_000, stripped=True)
 _CAP_OF_SUB_AGENTS = Cap(lines=200, chars=25_000)
 _LONGEST = 200  # characters of a folder's name, before a hash
 _OWN = ("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md")
-_RULES = Files("rule of the project", ("project/.claude/rules/**/*.md",))
+_RULES = FileKind("rule of the project", ("project/.claude/rules/**/*.md",))
 _USER = listed(
-    Files("instructions of the user", ("own/CLAUDE.md",)),
-    Files("rule of the user", ("own/rules/**/*.md",)),
+    FileKind("instructions of the user", ("own/CLAUDE.md",)),
+    FileKind("rule of the user", ("own/rules/**/*.md",)),
 )
 _PROJECT, _OTHERS = (
-    listed(Files("instructions of the project", names), _RULES)
+    listed(FileKind("instructions of the project", names), _RULES)
     for names in (
         tuple(f"project/{name}" for name in _OWN),
         ("project/AGENTS.md", "project/.claude/AGENTS.md"),

@@ -1,11 +1,11 @@
 """Agent files of Cline (from its documentation): rules and AGENTS.md."""
 
-from memsearch_engine.agents.agent_files import Files, listed
+from memsearch_engine.agents.agent_files import FileKind, listed
 
 sources = listed(
-    Files("rule of the user", ("home/Documents/Cline/Rules/*.md", "home/.cline/rules/*.md")),
-    Files("instructions of the user", ("home/.agents/AGENTS.md",)),
-    Files(
+    FileKind("rule of the user", ("home/Documents/Cline/Rules/*.md", "home/.cline/rules/*.md")),
+    FileKind("instructions of the user", ("home/.agents/AGENTS.md",)),
+    FileKind(
         "instructions of the project",
         (
             "project/AGENTS.md",
@@ -14,5 +14,5 @@ sources = listed(
             "project/.windsurfrules",
         ),
     ),
-    Files("rule of the project", ("project/.cline/rules/*.md", "project/.clinerules/*.md")),
+    FileKind("rule of the project", ("project/.cline/rules/*.md", "project/.clinerules/*.md")),
 )

@@ -6,12 +6,12 @@ enabled. If the folder of an older layout exists, it is read instead of the newe
 
 from collections.abc import Iterator
 
-from memsearch_engine.agents.agent_files import Cap, Files, Source, Where
+from memsearch_engine.agents.agent_files import Cap, FileKind, Source, Where
 
-_USER = Files(
+_USER = FileKind(
     "instructions of the user", ("own/AGENTS.override.md", "own/AGENTS.md"), is_first=True
 )
-_PROJECT = Files(
+_PROJECT = FileKind(
     "instructions of the project",
     ("project/AGENTS.override.md", "project/AGENTS.md"),
     cap=Cap(max_bytes=32_768),

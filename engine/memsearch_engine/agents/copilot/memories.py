@@ -4,12 +4,12 @@ They are the instructions of user and project, its own and other agents'.
 What it remembers is stored by GitHub, not on this machine.
 """
 
-from memsearch_engine.agents.agent_files import Files, listed
+from memsearch_engine.agents.agent_files import FileKind, listed
 
 sources = listed(
-    Files("instructions of the user", ("own/copilot-instructions.md",)),
-    Files("rule of the user", ("own/instructions/**/*.instructions.md",)),
-    Files(
+    FileKind("instructions of the user", ("own/copilot-instructions.md",)),
+    FileKind("rule of the user", ("own/instructions/**/*.instructions.md",)),
+    FileKind(
         "instructions of the project",
         (
             "project/.github/copilot-instructions.md",
@@ -18,7 +18,7 @@ sources = listed(
             "project/GEMINI.md",
         ),
     ),
-    Files(
+    FileKind(
         "rule of the project",
         (
             "project/.claude/rules/**/*.md",

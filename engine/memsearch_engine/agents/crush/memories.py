@@ -1,10 +1,10 @@
 """Agent files of Crush (from its source): all of these that a project has."""
 
-from memsearch_engine.agents.agent_files import Files, listed
+from memsearch_engine.agents.agent_files import FileKind, listed
 
 sources = listed(
-    Files("instructions of the user", ("config/crush/CRUSH.md",)),
-    Files(
+    FileKind("instructions of the user", ("config/crush/CRUSH.md",)),
+    FileKind(
         "instructions of the project",
         (
             "project/.github/copilot-instructions.md",

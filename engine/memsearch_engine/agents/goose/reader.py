@@ -279,7 +279,7 @@ class GooseConversation(WholeConversation):
 
         def visit(name: str) -> tuple[bool, list[str]]:
             try:
-                child = _Alone(Session(self.agent, name, self.where.path, "db"))
+                child = _SubAgentSession(Session(self.agent, name, self.where.path, "db"))
             except OSError:
                 return False, []  # it was deleted
             read.append(name)
@@ -295,7 +295,7 @@ class GooseConversation(WholeConversation):
             return [*self._children, *(text_of(name) for (name,) in rows)]
 
 
-class _Alone(GooseConversation):
+class _SubAgentSession(GooseConversation):
     """A sub-agent's session, without its own sub-agents."""
 
     _they_took_in = False

@@ -2,17 +2,19 @@
 
 from pathlib import Path
 
-from memsearch_engine.agents.agent_files import Files, listed
+from memsearch_engine.agents.agent_files import FileKind, listed
 
 _NAMES = ("AGENTS.override.md", "AGENTS.md", "AGENTS.MD", "CLAUDE.md", "CLAUDE.MD")
 
 sources = listed(
-    Files("instructions of the user", tuple(f"own/{name}" for name in _NAMES), is_first=True),
-    Files("instructions of the user", ("own/SYSTEM.md", "own/APPEND_SYSTEM.md")),
-    Files(
+    FileKind("instructions of the user", tuple(f"own/{name}" for name in _NAMES), is_first=True),
+    FileKind("instructions of the user", ("own/SYSTEM.md", "own/APPEND_SYSTEM.md")),
+    FileKind(
         "instructions of the project", tuple(f"project/{name}" for name in _NAMES), is_first=True
     ),
-    Files("instructions of the project", ("project/.pi/SYSTEM.md", "project/.pi/APPEND_SYSTEM.md")),
+    FileKind(
+        "instructions of the project", ("project/.pi/SYSTEM.md", "project/.pi/APPEND_SYSTEM.md")
+    ),
 )
 
 

@@ -7,19 +7,19 @@ team.
 import re
 from collections.abc import Iterator
 
-from memsearch_engine.agents.agent_files import Cap, Files, Source, Where, listed, memory_folder
+from memsearch_engine.agents.agent_files import Cap, FileKind, Source, Where, listed, memory_folder
 
 _CAP = Cap(lines=200, chars=25_000)
 _USER = listed(
-    Files("instructions of the user", ("own/QWEN.md", "own/AGENTS.md")),
-    Files("rule of the user", ("own/rules/**/*.md",)),
+    FileKind("instructions of the user", ("own/QWEN.md", "own/AGENTS.md")),
+    FileKind("rule of the user", ("own/rules/**/*.md",)),
 )
 _PROJECT = listed(
-    Files(
+    FileKind(
         "instructions of the project",
         ("project/QWEN.md", "project/AGENTS.md", "project/.qwen/QWEN.local.md"),
     ),
-    Files("rule of the project", ("project/.qwen/rules/**/*.md",)),
+    FileKind("rule of the project", ("project/.qwen/rules/**/*.md",)),
 )
 
 

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from memsearch_engine.agents.agent_files import Files, listed
+from memsearch_engine.agents.agent_files import FileKind, listed
 
 sources = listed(
-    Files("instructions of the user", ("own/AGENTS.md",)),
-    Files("instructions of the project", ("project/AGENTS.md",)),
+    FileKind("instructions of the user", ("own/AGENTS.md",)),
+    FileKind("instructions of the project", ("project/AGENTS.md",)),
 )
 
 

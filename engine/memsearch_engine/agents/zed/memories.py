@@ -1,9 +1,9 @@
 """Agent files of Zed (from its documentation): the first of these names at a project's top."""
 
-from memsearch_engine.agents.agent_files import Files, listed
+from memsearch_engine.agents.agent_files import FileKind, listed
 
 sources = listed(
-    Files(
+    FileKind(
         "instructions of the project",
         (
             "project/.rules",
