@@ -155,7 +155,7 @@ class Installer(abc.ABC):
 
     def starts(self) -> list[list[str]]:
         """Return how the installed hooks are started: the arguments before ``hook``."""
-        return starts_in(read(self.base / self.source))
+        return starts_in(read(self.base / self.source)) if self.source else []
 
     def notes(self) -> list[str]:
         """Return hints about optional improvements."""

@@ -4,28 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from memsearch_engine.agents import installing
-from memsearch_engine.agents.hooks_json import json_like, json_table, merge_hooks, without_hooks
-from memsearch_engine.agents.patches import Patch, read
-from memsearch_engine.core.home import user_home
+from memsearch_engine.agents.hooks_json import InSettings
+from memsearch_engine.agents.patches import Patch
 
 from pocket import AGENT
 
 
-class Installer(installing.Installer):
-    name = AGENT.name
-
-    def __init__(self) -> None:
-        self.settings = user_home() / AGENT.home / "settings.json"
+class Installer(InSettings):
+    agent = AGENT
 
     def bundle(self) -> Path:
         return Path(__file__).parent / "bundle"
 
     def patches(self, *, replace_peer: bool) -> list[Patch]:
-        before = read(self.settings)
-        table = json_table(self.settings, before)
-        merge_hooks(table, self.bundle())
-        return [Patch(str(self.settings), before, json_like(table, before), "hooks")]
-
-    def strip(self, path: str, now: bytes, before: bytes | None) -> bytes | None:
-        return without_hooks(path, now)
+        return super().patches(replace_peer=replace_peer)[:1]  # it has no skills
