@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-import msgspec
-
 from memsearch_engine.agents.transcripts.model import SHELLS, Turn
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.llm.tokens import estimate
@@ -35,11 +33,8 @@ _HEAD = (
 )
 
 
-class _MissingLines(msgspec.Struct):
-    """Lines of a note that the summary lacks."""
-
-    row: Row
-    lines: list[str]
+#: A note, and its lines that the summary lacks.
+NoteLines = tuple[Row, list[str]]
 
 
 def carried(
@@ -67,7 +62,7 @@ def carried(
         The injection, and the notes to log.
     """
     words, numbers = set(analyze.terms(summary)), set(_NUMBER.findall(summary))
-    missing: list[_MissingLines] = []
+    missing: list[NoteLines] = []
     paths: dict[str, None] = {}
     commands: dict[str, None] = {}
     files = notes.NoteFiles(memory, origin)
@@ -75,16 +70,8 @@ def carried(
         entry = files.current_entry(row)
         if entry is None or files.withheld_reason(entry, row.path):
             continue
-        missing.append(
-            _MissingLines(
-                row,
-                [
-                    line
-                    for line in notes.outcome_lines(entry.body)
-                    if not _is_in(line, words, numbers)
-                ],
-            )
-        )
+        lines = notes.outcome_lines(entry.body)
+        missing.append((row, [line for line in lines if not _is_in(line, words, numbers)]))
         paths |= dict.fromkeys(
             path for path in notes.changed_files(entry.body) if path not in summary
         )
@@ -115,18 +102,18 @@ def carried(
     return PromptInjection(text=text, tokens=estimate(text)), given
 
 
-def _fitting(missing: list[_MissingLines], room: int) -> list[tuple[Row, list[str]]]:
+def _fitting(missing: list[NoteLines], room: int) -> list[NoteLines]:
     """Return the notes with the lines that fit into *room* tokens, without notes that have none."""
-    chosen: list[tuple[Row, list[str]]] = []
-    for one in missing:
+    chosen: list[NoteLines] = []
+    for row, lines in missing:
         fitting: list[str] = []
-        for line in one.lines:
-            size = estimate(line) + (0 if fitting else estimate(_name(one.row)) + _ROW_TOKENS)
+        for line in lines:
+            size = estimate(line) + (0 if fitting else estimate(_name(row)) + _ROW_TOKENS)
             if size <= room:
                 room -= size
                 fitting.append(line)
         if fitting:
-            chosen.append((one.row, fitting))
+            chosen.append((row, fitting))
     return chosen
 
 

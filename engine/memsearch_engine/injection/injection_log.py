@@ -8,9 +8,8 @@ within a day. A demoted note is not injected at prompts like the one where it wa
 from __future__ import annotations
 
 import contextlib
-import sqlite3
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import msgspec
 
@@ -153,28 +152,25 @@ def record(
         )
         for note in notes
     ]
-    with using(home, _SCHEMA) as db, _waiting(db, wait_s), transaction(db):
-        db.execute(
-            "INSERT OR IGNORE INTO injected_texts (id, lines, text, tokens, at) VALUES (?,0,?,?,?)",
-            (name, text, tokens, now),
-        )
-        db.execute(
-            "INSERT OR IGNORE INTO injections (at, agent, session, event, cwd, text_id) "
-            "VALUES (?,?,?,?,?,?)",
-            (now, agent, session, event, cwd, name),
-        )
-        db.executemany(
-            "INSERT OR IGNORE INTO told_notes (agent, session, entry, "
-            "at, tokens, confidence, why, terms) VALUES (?,?,?,?,?,?,?,?)",
-            rows,
-        )
+    with using(home, _SCHEMA) as db:
+        db.execute(f"PRAGMA busy_timeout = {max(1, int(wait_s * 1000))}")
+        with transaction(db):
+            db.execute(
+                "INSERT OR IGNORE INTO injected_texts (id, lines, text, tokens, at) "
+                "VALUES (?,0,?,?,?)",
+                (name, text, tokens, now),
+            )
+            db.execute(
+                "INSERT OR IGNORE INTO injections (at, agent, session, event, cwd, text_id) "
+                "VALUES (?,?,?,?,?,?)",
+                (now, agent, session, event, cwd, name),
+            )
+            db.executemany(
+                "INSERT OR IGNORE INTO told_notes (agent, session, entry, "
+                "at, tokens, confidence, why, terms) VALUES (?,?,?,?,?,?,?,?)",
+                rows,
+            )
     return now
-
-
-@contextlib.contextmanager
-def _waiting(db: sqlite3.Connection, seconds: float) -> Iterator[None]:
-    db.execute(f"PRAGMA busy_timeout = {max(1, int(seconds * 1000))}")
-    yield
 
 
 def withdraw(home: Home, at: float, agent: str, session: str) -> None:

@@ -29,6 +29,7 @@ from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.journal.shared import author_label
 from memsearch_engine.search.hits import Answer, Hit
+from memsearch_engine.search.rank import numbered
 from memsearch_engine.search.request import MAX_QUERY, SearchRequest
 from memsearch_engine.search.supersession import reorder
 from memsearch_engine.search.supersession.overrides import NONE, Overrides
@@ -138,9 +139,7 @@ def without_questions(answer: Answer) -> Answer:
     Such a note repeats the words of the prompt and would rank above the note that answers.
     """
     relevant = [hit for hit in answer.hits if hit.row.part or not notes.only_asks(hit.row.text)]
-    answer.hits = relevant[:CONSIDERED]
-    for rank, hit in enumerate(answer.hits, 1):
-        hit.rank = rank
+    answer.hits = numbered(relevant[:CONSIDERED])
     return answer
 
 

@@ -16,13 +16,9 @@ def score_parts(found: Candidates, key: Key) -> dict[str, float]:
     """The parts of a candidate's score by name, in the form of ``Hit.scores``."""
     parts: dict[str, float] = {}
     scores = found.dense.get(key, DenseScores())
-    if near := scores.first:
-        parts |= {"dense": round(near.cosine, 4), "special": round(near.hubness_correction, 4)}
-    if near := scores.second:
-        parts |= {
-            "second": round(near.cosine, 4),
-            "second_special": round(near.hubness_correction, 4),
-        }
+    for near, names in zip(scores, (("dense", "special"), ("second", "second_special"))):
+        if near is not None:
+            parts |= zip(names, (round(near.cosine, 4), round(near.hubness_correction, 4)))
     if key in found.words:
         parts["bm25"] = round(found.words[key], 4)
     return parts

@@ -26,6 +26,7 @@ from memsearch_engine.journal.parse import parse
 from memsearch_engine.journal.shared import belongs
 from memsearch_engine.search.hits import Answer, Hit
 from memsearch_engine.search.lexical import rows_of
+from memsearch_engine.search.rank import numbered
 from memsearch_engine.search.rarity import weights
 from memsearch_engine.search.request import SearchRequest
 
@@ -196,9 +197,8 @@ def put_back(
         hits.sort(key=lambda hit: (hit.day, hit.time), reverse=True)
     else:
         hits.sort(key=lambda hit: -comparable(hit.score))
-    answer.hits = hits[: request.limit]
-    for rank, hit in enumerate(answer.hits, 1):
-        hit.rank = rank
-        names = {other.id for other in answer.hits}
+    answer.hits = numbered(hits[: request.limit])
+    names = {hit.id for hit in answer.hits}
+    for hit in answer.hits:
         hit.supersedes = [name for name in hit.supersedes if name in names]
         hit.possibly_supersedes = [name for name in hit.possibly_supersedes if name in names]

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import logging
 
-import msgspec
-
 from memsearch_engine.core.projects import Project
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.vector_index import VectorIndex
@@ -19,17 +17,6 @@ log = logging.getLogger("memsearch.service")
 _AT_ONCE = 32
 
 
-class _Waiting(msgspec.Struct):
-    """A project with notes that may need a comparison.
-
-    Attributes:
-        after: catalog id of the last chunk that was checked.
-    """
-
-    project: Project
-    after: int = 0
-
-
 class Comparer:
     """Compares the notes of projects that were reported as changed.
 
@@ -37,14 +24,15 @@ class Comparer:
     """
 
     def __init__(self) -> None:
-        self._waiting: dict[str, _Waiting] = {}
+        #: project id -> project, and catalog id of the last chunk that was checked
+        self._waiting: dict[str, tuple[Project, int]] = {}
 
     def note(self, project: Project) -> None:
         """Report that the notes of a project may have changed.
 
         Notes without a vector are skipped until the next report.
         """
-        self._waiting[project.id] = _Waiting(project)
+        self._waiting[project.id] = project, 0
 
     def is_due(self, index: VectorIndex | None) -> bool:
         """Whether there is anything to compare.
@@ -56,7 +44,7 @@ class Comparer:
 
     def doing(self) -> str:
         """A sentence for people about the current work."""
-        projects = [waiting.project.name for waiting in list(self._waiting.values())]
+        projects = [project.name for project, _ in list(self._waiting.values())]
         return f"comparing the notes of {', '.join(projects)} with each other"
 
     def step(self, catalog: Catalog, index: VectorIndex) -> None:
@@ -64,19 +52,20 @@ class Comparer:
 
         If this fails, the project is skipped until its notes change again.
         """
-        name, waiting = next(iter(self._waiting.items()))
-        project, version = waiting.project, notes.version(index)
+        project, after = next(iter(self._waiting.values()))
+        version = notes.version(index)
         try:
-            rows = catalog.links.not_compared(project.id, version, waiting.after, _AT_ONCE)
+            rows = catalog.links.not_compared(project.id, version, after, _AT_ONCE)
             if rows:
                 vectors = index.vectors(project.collection, [row.chunk_id for row in rows])
-                rows, waiting.after = [row for row in rows if row.chunk_id in vectors], rows[-1].id
+                self._waiting[project.id] = project, rows[-1].id
+                rows = [row for row in rows if row.chunk_id in vectors]
                 catalog.links.put(rows, version, notes.compare(catalog, index, project, rows))
                 return
             catalog.links.prune(project.id)
         except Exception:  # the notes are compared during a search instead
             log.exception("the notes of %s are not compared", project.slug)
-        self._waiting.pop(name, None)
+        self._waiting.pop(project.id, None)
 
 
 def compare_all(catalog: Catalog, index: VectorIndex, project: Project) -> None:
