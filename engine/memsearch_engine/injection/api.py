@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from memsearch_engine.core.errors import NotFound, UsageError
 from memsearch_engine.search.scope import Scope
 
 if TYPE_CHECKING:
+    from memsearch_engine.core.home import Home
     from memsearch_engine.injection.injection_log import InjectionRecord
     from memsearch_engine.injection.prompt import PromptInjection
 
@@ -35,31 +37,22 @@ class Injections:
         Raises:
             Unreachable: the service can't be started.
         """
-        from memsearch_engine.injection.prompt import PromptInjection
-
-        return self._scope.call(
-            "recall",
-            PromptInjection,
-            timeout_s=_LONG_S,
-            place=self._scope.place_param,
-            prompt=prompt,
-            agent=agent,
-            session=session,
-            dry=True,
-        )
+        return self._preview("recall", prompt=prompt, agent=agent, session=session)
 
     def preview_after_compaction(self, agent: str, session: str) -> PromptInjection:
         """Preview the injection after a compaction: the session's notes that its summary lacks."""
+        return self._preview("carry_on", agent=agent, session=session)
+
+    def _preview(self, method: str, **params: str) -> PromptInjection:
         from memsearch_engine.injection.prompt import PromptInjection
 
         return self._scope.call(
-            "carry_on",
+            method,
             PromptInjection,
             timeout_s=_LONG_S,
             place=self._scope.place_param,
-            agent=agent,
-            session=session,
             dry=True,
+            **params,
         )
 
     def log(self, session: str = "", limit: int = 50) -> list[InjectionRecord]:
@@ -77,16 +70,14 @@ class Injections:
         Raises:
             NotFound: the note was never injected.
         """
-        from memsearch_engine.injection import injection_log
+        from memsearch_engine.injection.injection_log import demote
 
-        if len(name) < _MIN_NAME:
-            raise UsageError(f"{name!r} may be any note", f"at least {_MIN_NAME} digits of its id")
-        if not (found := injection_log.demote(self._scope.home, name)):
-            raise NotFound(
-                f"{name} was not injected at a prompt",
-                "`memsearch agents context --log` lists what was injected",
-            )
-        return found
+        return self._changed(
+            demote,
+            name,
+            "was not injected at a prompt",
+            "`memsearch agents context --log` lists what was injected",
+        )
 
     def promote(self, name: str) -> list[str]:
         """Undo ``demote``, and return the ids of the entries.
@@ -94,13 +85,21 @@ class Injections:
         Raises:
             NotFound: the note is not demoted.
         """
-        from memsearch_engine.injection import injection_log
+        from memsearch_engine.injection.injection_log import promote
 
+        return self._changed(
+            promote,
+            name,
+            "was not demoted",
+            "`memsearch agents context --less NOTE` demotes a note",
+        )
+
+    def _changed(
+        self, change: Callable[[Home, str], list[str]], name: str, problem: str, hint: str
+    ) -> list[str]:
+        """Apply *change* to a note, and return the ids of the changed entries."""
         if len(name) < _MIN_NAME:
             raise UsageError(f"{name!r} may be any note", f"at least {_MIN_NAME} digits of its id")
-        if not (found := injection_log.promote(self._scope.home, name)):
-            raise NotFound(
-                f"{name} was not demoted",
-                "`memsearch agents context --less NOTE` demotes a note",
-            )
+        if not (found := change(self._scope.home, name)):
+            raise NotFound(f"{name} {problem}", hint)
         return found

@@ -85,16 +85,10 @@ def mark_withheld(
     Such a note is quarantined, or its file has changed since it was indexed.
     """
     files = NoteFiles(memory, origin)
-    found = []
-    for pair in amendments:
-        entry = files.current_entry(pair.newer)
-        found.append(
-            msgspec.structs.replace(
-                pair,
-                waits=entry is None or bool(files.withheld_reason(entry, pair.newer.path)),
-            )
-        )
-    return found
+    return [
+        msgspec.structs.replace(pair, waits=not files.injectable([pair.newer]))
+        for pair in amendments
+    ]
 
 
 def is_injected(entry: Entry, text: str) -> bool:

@@ -198,8 +198,8 @@ def select(
             title=hit.title,
             confidence=hit.confidence or 0.0,
             why="; ".join(hit.reasons),
+            held=selection.offer(hit),
         )
-        considered.held = selection.offer(hit)
         injection.considered.append(considered)
     chosen = selection.chosen
     if not chosen:
@@ -302,9 +302,8 @@ class _Selection:
     def _choose(self, hit: Hit, entry: Entry) -> str:
         if self._places <= 0:
             return f"at most {_MAX_NOTES} notes are injected"
-        note = None
-        if min(_NOTE_TOKENS, self._room) >= notes.MIN_TOKENS:
-            note = self._rendered(hit, entry)
+        has_room = min(_NOTE_TOKENS, self._room) >= notes.MIN_TOKENS
+        note = self._rendered(hit, entry) if has_room else None
         if note is None:
             return "over the budget"
         self._room -= note.tokens
@@ -346,8 +345,7 @@ class _Selection:
         for older in self.answer.hits:
             if older.id not in hit.supersedes or older.id in same:
                 continue
-            entry = self.files.current_entry(older.row)
-            if entry is not None and not self.files.withheld_reason(entry, older.row.path):
+            for entry in self.files.injectable([older.row]):
                 lines = notes.outcome_lines(entry.body)
                 best = max(lines, key=lambda line: len(self.terms & set(analyze.terms(line))))
                 return f" (earlier, {older.day}: {notes.clipped(best, _EARLIER)}){tail}"

@@ -103,12 +103,9 @@ class NotesAsOf:
         Args:
             now: its current entries.
         """
-        found = []
         known = {entry.id for entry in now}
-        for entry in now:
-            earlier = self.entries.get((file.path, entry.id), entry)
-            if earlier is not None:
-                found.append(earlier)
+        then = (self.entries.get((file.path, entry.id), entry) for entry in now)
+        found = [entry for entry in then if entry is not None]
         back = [
             e
             for (path, name), e in self.entries.items()
