@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memsearch_engine.core.errors import NotFound, UsageError
 from memsearch_engine.search.scope import Scope
@@ -43,7 +43,7 @@ class Injections:
         """Preview the injection after a compaction: the session's notes that its summary lacks."""
         return self._preview("carry_on", agent=agent, session=session)
 
-    def _preview(self, method: str, **params: str) -> PromptInjection:
+    def _preview(self, method: str, **params: Any) -> PromptInjection:
         from memsearch_engine.injection.prompt import PromptInjection
 
         return self._scope.call(
