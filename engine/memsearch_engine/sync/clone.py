@@ -7,11 +7,13 @@ Nothing is forced.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import functools
 import os
 import re
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Iterable
@@ -175,23 +177,31 @@ class Clone:
         options = [part for name, value in _SAFE.items() for part in ("-c", f"{name}={value}")]
         limit = (*_LIMITED, str(max_bytes // 512)) if max_bytes else ()
         try:
-            done = subprocess.run(
+            git = subprocess.Popen(
                 [*limit, "git", *options, *words],
                 env=env,
                 cwd=self.path,
                 umask=0o077,
-                capture_output=True,
-                timeout=_TIMEOUT_S,
                 stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
             )
-        except subprocess.TimeoutExpired as error:
-            raise Away(
-                f"the remote did not answer within {_TIMEOUT_S:.0f} s", "it is tried again"
-            ) from error
         except OSError as error:
             raise Away(f"git can't be run: {error}") from error
-        if done.returncode:
-            text = done.stderr.decode("utf-8", "replace")
+        with git:
+            try:
+                output, errors = git.communicate(timeout=_TIMEOUT_S)
+            except BaseException as error:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(git.pid, signal.SIGKILL)  # with the ssh that it started
+                if not isinstance(error, subprocess.TimeoutExpired):
+                    raise
+                raise Away(
+                    f"the remote did not answer within {_TIMEOUT_S:.0f} s", "it is tried again"
+                ) from error
+        if git.returncode:
+            text = errors.decode("utf-8", "replace")
             lines = [
                 line for line in text.splitlines() if line.strip() and not line.startswith("hint:")
             ]
@@ -199,7 +209,7 @@ class Clone:
                 f"git {words[0]}: {' '.join(lines)[-400:] or 'failed'}",
                 "notes wait here; it is tried again",
             )
-        return done.stdout.decode("utf-8", "replace")
+        return output.decode("utf-8", "replace")
 
     @functools.cached_property
     def _has_ssh(self) -> bool:
@@ -242,7 +252,9 @@ class Clone:
         shutil.rmtree(self.path, ignore_errors=True)
 
     def is_damaged(self, error: Exception) -> bool:
-        """Whether git finds the clone damaged after *error*; False if the remote is unreachable."""
+        """Whether the clone is damaged after *error*; False if the remote is unreachable."""
+        if any(self.path.rglob("*.lock")):  # of a git that was killed: no other runs now
+            return True
         if str(error).startswith("git ls-remote") and not _OURS.search(str(error)):
             return False
         try:
