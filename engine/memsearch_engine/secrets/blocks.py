@@ -15,6 +15,7 @@ from functools import lru_cache
 
 from memsearch_engine.secrets import linear
 from memsearch_engine.secrets.judge import (
+    is_certain,
     is_chosen,
     is_mixed,
     is_reference,
@@ -243,7 +244,9 @@ def tables(text: str) -> Iterator[Span]:
                 columns = set()
             for index in columns:
                 value = line[edges[2 * index] : edges[2 * index + 1]].strip(" \t\r*`\"'")
-                if is_written_secret(value) or (users and is_chosen(value)):
+                if is_written_secret(value) or (
+                    users and (is_chosen(value) or is_certain(value) > value.isalpha())
+                ):
                     start = place + line.index(value, edges[2 * index])
                     yield start, start + len(value), "table-secret"
         if (

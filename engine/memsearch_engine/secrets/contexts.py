@@ -172,7 +172,7 @@ SHAPES: tuple[Rule, ...] = (
         "recovery-code",
         "recovery backup rescue scratch",
         r"(?i:\b(?:recovery|backup|rescue|scratch)[ _-]?(?:code|key)s?)\b[ \t]*(?:is|was|:|=)?"
-        r"[ \t]*\"?((?:[A-Z0-9]{4,8}-){1,7}[A-Z0-9]{4,8}|\d{4}[ -]\d{4}|[A-Z]{1,3}\d{4,8})\b",
+        r"[ \t]*\"?((?:[A-Z0-9]{4,8}-){1,7}[A-Z0-9]{4,8}|\d{4}[ -]?\d{4}|[A-Z]{1,3}\d{4,8})\b",
     ),
     rule("sim-puk", "puk", r"\bPUK[12]?[ \t]*(?:is|:|=)?[ \t]*(\d{8})\b"),
     rule("protocol-password", "auth ", r"(?m)\bAUTH (?:PLAIN|LOGIN) ([A-Za-z0-9+/]{12,}={0,2})"),

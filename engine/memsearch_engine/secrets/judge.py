@@ -13,31 +13,17 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from collections.abc import Callable
 
 _REFERENCE = re.compile(
     r"(?i)^\$|\$\{|\{\{|^<|^%|^\(|^\[|^\{|^@|\*{3}|x{6}|•|…|\.{3}|"
     r"your[-_]|^op://|^vault:|^arn:|^ENC\[|^/|^\./|^~|://|^env:|^file:|"
     r"^\*\*?/|^unix:|^null$|^none$|^true$|^false$|^[\[<(]?redacted[\])>]?$|^0x[0-9a-f]{1,8}$|"
-    r"^HTTP/\d|^--|^~?\^?\d+\.\d+\.\d|^scram-sha|^sha(?:256|384|512)|::|^:"
+    r"^HTTP/\d|^--|^~?\^?\d+\.\d+\.\d|^scram-sha|^sha(?:256|384|512)|::|^:|^AAAA[BCE][23]"
 )
 _RUNS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _WORD_LENGTH = (
     3.2  # letters per run: random base64 has about 1.6, identifiers and prose have more than 4
-)
-_STRONG = re.compile(
-    r"(?i)pass|pwd|psk|pre-?shared|密|口令|pw$|senha|contrase|mot|kenn|пароль|비밀|parola|パス"
-)
-_STRONG_MORE = re.compile(
-    r"(?i)wachtwoord|has[łl]o|l[öo]senord|adgangskode|"
-    r"[şs]ifre|mdp$|clave$|heslo|salasana|jelsz|암호|비번"
-)
-_SECRET_OF = re.compile(
-    r"(?i)(?:client|app|api|shared|webhook|hub|session|jwt|signing|cookie|hmac|auth|consumer)"
-    r"[_.-]?secret$|api[_.-]?key$|(?:^|_)SECRET(?:_KEY)?$|^x-[\w-]{0,40}(?:token|secret|key)$"
-)
-_TOKEN_OF = re.compile(r"(?:^|_)(?:TOKEN|[A-Z]+_KEY)$")
-_NO_VALUE = re.compile(
-    r"(?i)(?:url|uri|_file|path|name|policy|rotation|header|count|type|(?:^|[^t])_id|_ids|endpoint|ttl|arn)$"
 )
 _ATTRIBUTE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+!?$")
 _PLACEHOLDER = re.compile(r"__\w+__$|@@\w+@@$|(?:PASSWORD|PASSWD|PASS|PWD|SECRET|TOKEN|KEY)$")
@@ -76,15 +62,15 @@ def uncased(value: str) -> bool:
 _NO_SECRET = re.compile(
     r"^(?:[vV]?\d+(?:[.:/-]\d+)+\S*|\d{1,9}(?:\.\d+)?%?|"
     r"[\w.+-]+@[\w.-]+\.\w+|(?:[\w-]+\.)+[a-z]{2,6}(?::\d+)?|\d+/\w+|"
-    r"[a-z]+(?:[-_/.][a-z0-9]+)*|[A-Z]+(?:_[A-Z0-9]+)+|\d+[a-z]{1,6}|[0-9a-f]{7,64}|"
+    r"[a-z]+(?:[-_/.][a-z0-9]+)*|[A-Z]+(?:_[A-Z0-9]+)+|(?:\d+[a-z]{1,6}){1,3}|[0-9a-f]{7,64}|"
     r"[A-Za-z][a-z]{2,}(?:\d?[A-Z][a-z]{2,})+\d{0,2}|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+|"
     r"[A-Z]{2,6}-?\d{1,6}|[a-z]{1,20}\d{0,2}|![a-z_]+|[A-Z][a-z]+\d?)$"
 )
 _METHOD = re.compile(
-    r"(?i)(?:argon2\w*|[bs]crypt\w*|pbkdf2\w*|sha-?\d+|md5\w*|base\d\d|"
+    r"(?i)(?:argon2\w*|[bs]crypt\w*|pbkdf2\w*|sha-?\d+|md5\w*|base\d\d(?:-\w+)?|"
     r"utf-?\d+|1password|bitwarden|(?:ctrl|alt|shift|cmd|meta)\+.*|oauth\d?\S*)$"
 )
-_SYMBOLS = "!#%&*?+=~^@$§"
+SYMBOLS = "!#%&*?+=~^@$§"
 
 
 def is_written_secret(value: str) -> bool:
@@ -103,7 +89,7 @@ def is_written_secret(value: str) -> bool:
     if re.search(r"://|[()\[\]{}=|\\<>]|\.\.|^[/.#-]|[:…]$|[^\x21-\x7eÀ-ÖØ-öø-ž]", value):
         return False
     letters = any(char.isalpha() for char in value)
-    symbols = any(char in _SYMBOLS for char in value.rstrip("!?.…"))
+    symbols = any(char in SYMBOLS for char in value.rstrip("!?.…"))
     digits = any(char.isdigit() for char in value)
     if not letters or not (digits or symbols):
         return False
@@ -131,7 +117,7 @@ def is_token(rule: str, value: str) -> bool:
             any(char.isdigit() for char in value) or len(value) >= 16
         )
     if rule == "terraform-default":
-        return mixed(value) or any(char in _SYMBOLS for char in value)
+        return mixed(value) or any(char in SYMBOLS for char in value)
     if rule in ("said", "auth-header") and (not mixed(value) or _METHOD.match(value)):
         return False
     if rule in ("hf-token", "github-token", "slack-token"):
@@ -143,23 +129,6 @@ def is_token(rule: str, value: str) -> bool:
     return True
 
 
-def is_strong(key: str) -> bool:
-    """Whether a name denotes a password in any language, and not its policy, file or the like."""
-    return bool(_STRONG.search(key) or _STRONG_MORE.search(key)) and not _NO_VALUE.search(key)
-
-
-def is_secret_of(key: str, value: str, *, quoted: bool) -> bool:
-    """Whether a name denotes the secret of a program, and its value is in the form of one.
-
-    It may be a word if it is in quotes, or if the name is a variable of a shell or a header.
-    """
-    named = bool(_SECRET_OF.search(key)) and not _NO_VALUE.search(key)
-    named = named or (bool(_TOKEN_OF.search(key)) and mixed(value))
-    if not named or len(value) < 8 or (not quoted and _ATTRIBUTE.match(value)):
-        return False
-    return quoted or key.isupper() or mixed(value) or key[:2] in ("X-", "x-")
-
-
 def is_phrase(value: str) -> bool:
     """Whether a quoted value of several words is a chosen phrase, and not a message about one."""
     words = value.split()
@@ -168,46 +137,6 @@ def is_phrase(value: str) -> bool:
         and all(word.isalpha() and word.lower() not in _ORDINARY for word in words)
         and not _NAMES_ITSELF.search(value)
     )
-
-
-def is_assigned(
-    key: str, separator: str, value: str, *, quoted: bool, closed: bool, called: bool
-) -> bool:
-    """Whether the value that is assigned to a secret's name is a secret.
-
-    Args:
-        key: the name with its prefix (``POSTGRES_PASSWORD``, ``settings.api_key``).
-        quoted: the value is in quotes.
-        closed: a bracket or quote is between name and separator (``environ["X"] =``).
-        called: an opening bracket follows the value, so it is code.
-    """
-    if key.lower().endswith("sessionid") and _UUID.fullmatch(value):
-        return False
-    if is_reference(value) or _NO_VALUE.search(key) or (separator == ":" and key.count(":") > 2):
-        return False
-    if (("(" in value) or called) and not quoted:
-        return False
-    strong = bool(_STRONG.search(key))
-    shell = (
-        separator == "="
-        and not closed
-        and re.search(r"[A-Z]{3}", key)
-        and not re.search(r"[a-z]", key)
-    )
-    if shell and not quoted:  # NAME=value in a shell: the value can be nothing else
-        if strong:
-            return len(value) >= 6
-        return len(value) >= 6 and mixed(value) and not (wordy(value) and len(value) < 24)
-    if not quoted and _ATTRIBUTE.match(value) and wordy(value):
-        return False
-    if not mixed(value) or (separator == "|" and len(value) < 10):
-        return False
-    if re.fullmatch(r"0x[0-9a-fA-F]{40}", value):
-        return False
-    named = re.fullmatch(r"[\w.-]+", value) and wordy(value, 4.0 if strong else _WORD_LENGTH)
-    if named and not (quoted and strong and "_" not in value):
-        return False
-    return len(value) >= (6 if strong else 16)
 
 
 #: Values in the place of a password that are not secret: types, states, labels, examples, words of
@@ -303,8 +232,7 @@ _STATES = frozenset(
     "blank wheel root dashboard empty plain clear local remote admin guest anyone peer "
     "md5 trust reject cert ldap".split()
 )
-_NUMBERED = re.compile(r"^[a-z]{2,12}[-_][a-z0-9-]*\d{3,}[a-z0-9]*$")
-_HEX = re.compile(r"[0-9a-f]{12,64}")
+_HEX = re.compile(r"(?=.{0,400}\d)(?=.{0,400}[A-Fa-f])[0-9a-fA-F]{16,}")
 FAKE = re.compile(r"(?i)key|test|fake|mock|dummy|needed|example|sample")
 _CAMEL = re.compile(r"[A-Za-z][a-z]+(?:[A-Z][a-z]*)+$")
 _SNAKE = re.compile(r"[A-Za-z]\w*_\w*$|[a-z]+(?:\.[a-z0-9]+)+$")
@@ -331,7 +259,7 @@ def is_chosen(value: str) -> bool:
         return False
     if _FILE.search(value):
         return False
-    if any(char.isdigit() or char in _SYMBOLS for char in value):
+    if any(char.isdigit() or char in SYMBOLS for char in value):
         return any(char.isalpha() for char in value) or len(value) >= 6
     if _WORDS_ONLY.match(value):
         return len(re.split(r"[ -]", value)) >= 4 and not any(
@@ -378,34 +306,11 @@ def is_certain(value: str, *, camel: bool = False) -> bool:
     return value.isalpha() or any(char.isalnum() for char in value)
 
 
-def is_coded(value: str) -> bool:
-    """Whether the quoted value of a name such as "token" mixes digits and letters, not words."""
-    return (
-        8 <= len(value) <= 400
-        and mixed(value)
-        and not any(char.isspace() for char in value)
-        and (
-            is_written_secret(value) or bool(_NUMBERED.search(value)) or bool(_HEX.fullmatch(value))
-        )
-        and is_certain(value)
-        and not _UUID.fullmatch(value)
-        and not FAKE.search(value)
-    )
-
-
 _NAMED = re.compile(
     r"[A-Z][a-z]+-(?:19|20)\d\d|[A-Za-z_][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+|"
     r"_\w+|(?:base|b|utf-?)\d\d\S*|a-z\S*|\w+![a-z]"
 )
 _CODE = re.compile(r"[:/&?%\x24]|^[!@*.+-]|@$|^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+!?$")
-
-
-def is_beside(value: str) -> bool:
-    """Whether a word anywhere in a line that names a password is the password.
-
-    This is stricter than for a word directly after the name.
-    """
-    return is_written_secret(value) and not _NAMED.fullmatch(value) and not _CODE.search(value)
 
 
 def is_mixed(value: str) -> bool:
@@ -414,30 +319,82 @@ def is_mixed(value: str) -> bool:
     return is_chosen(value) and is_written_secret(value)
 
 
-def is_key(value: str, *, hexadecimal: bool) -> bool:
-    """Whether a value in prose about a key or token is a key: long, mixed, no words.
+_ADDRESS = re.compile("0x[0-9a-fA-F]{40}")  # of a wallet, which is public
+_NUMBERED_WORD = re.compile("[a-z]{4,}[0-9]")
+_HYPHENED = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)+")
 
-    Args:
-        hexadecimal: accept hex digits only.
-    """
-    if re.match(r"0x[0-9a-fA-F]{40}$|AAAA[BCE][23]|[A-Z0-9]+(?:_[A-Z0-9]+)+$", value):
-        return False
-    if (
-        not 16 <= len(value) <= 400
-        or not re.fullmatch(r"[A-Za-z0-9_+/=.~-]+", value)
-        or not mixed(value)
-    ):
-        return False
-    if (
-        is_reference(value)
-        or _UUID.fullmatch(value)
-        or ("/" in value and "+" not in value and "=" not in value and value.count("/") > 1)
-    ):
-        return False
-    if re.fullmatch(r"[0-9a-f]+", value):
-        return hexadecimal and len(value) >= 32
-    return (
-        not wordy(value)
-        and not re.search(r"\.(?:\w{1,4})$|^v?\d+\.", value)
-        and len(set(value)) >= 8
-    )
+
+def is_plain_form(value: str) -> bool:
+    """Whether a value has the form of a version, number, address, path, hash or identifier."""
+    return bool(_NO_SECRET.match(value))
+
+
+def is_name_of_code(value: str) -> bool:
+    """Whether a value has the form of an identifier, an encoding or a numbered document."""
+    return bool(_NAMED.fullmatch(value))
+
+
+def is_in_code(value: str) -> bool:
+    """Whether a value has characters of code, such as those of a path, a call or an attribute."""
+    return bool(_CODE.search(value))
+
+
+def shape(value: str) -> str:
+    """Return a label of what a value looks like, such as "word", "hex" or "coded"."""
+    return _shape_of_words(value) if " " in value else _shape_of_word(value)
+
+
+def _shape_of_words(value: str) -> str:
+    if is_certain(value):
+        return "phrase"
+    if mixed(value) and len(value) >= 8:
+        return "mixed words"
+    return "words" if is_phrase(value) else "sentence"
+
+
+def _shape_of_word(value: str) -> str:
+    return next(label for label, holds in _SHAPES if holds(value))
+
+
+def _is_random(value: str) -> bool:
+    return value.isalpha() and len(value) >= 10 and not wordy(value, 2.5)
+
+
+def _is_coded(value: str) -> bool:
+    return mixed(value) and not wordy(value)
+
+
+_NO_PASSWORDS = _ORDINARY | _STATES
+#: The first that holds decides.
+_SHAPES: tuple[tuple[str, Callable[[str], object]], ...] = (
+    ("uuid", _UUID.fullmatch),
+    ("address", _ADDRESS.fullmatch),
+    ("hex", _HEX.fullmatch),
+    ("numbered word", _NUMBERED_WORD.fullmatch),
+    ("number", str.isdigit),
+    ("coded name", lambda value: _NAMES_ITSELF.search(value) and mixed(value) and not wordy(value)),
+    ("name", _NAMES_ITSELF.search),
+    (
+        "ordinary",
+        lambda value: (
+            value.lower() in _ORDINARY or value.lower() in _STATES or _METHOD.match(value)
+        ),
+    ),
+    ("file", _FILE.search),
+    ("capitals", _CAPITALS.match),
+    ("attribute", lambda value: _ATTRIBUTE.match(value) and wordy(value)),
+    ("camel", lambda value: _CAMEL.match(value) and wordy(value, 2.5)),
+    ("random", lambda value: _CAMEL.match(value) or _is_random(value)),
+    ("coded", lambda value: is_written_secret(value) and not wordy(value)),
+    ("written", is_written_secret),
+    ("mixed", _is_coded),
+    ("mixed snake", lambda value: mixed(value) and _SNAKE.match(value)),
+    ("mixed word", mixed),
+    ("snake", _SNAKE.match),
+    ("uncased", uncased),
+    ("capital word", lambda value: value.isalpha() and value[0].isupper()),
+    ("word", str.isalpha),
+    ("hyphened", _HYPHENED.fullmatch),
+    ("symbols", lambda value: any(char in SYMBOLS for char in value)),
+    ("other", lambda _: True),
+)

@@ -2,8 +2,7 @@
 
 The name is in any of the languages, in any style (``DB_PASSWORD``, ``keystorePass``, ``bindpw``),
 with a number or a stage behind it. The connector is an assignment, an argument of an option, a
-directive, a tag, or a nested value ("name: X, value: Y"). ``judge`` decides about the value: the
-less the connector can mean, the more it accepts.
+directive, a tag, or a nested value ("name: X, value: Y"). ``evidence`` decides about the value.
 """
 
 from __future__ import annotations
@@ -13,22 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from memsearch_engine.secrets import linear
-from memsearch_engine.secrets.judge import (
-    FAKE,
-    is_assigned,
-    is_certain,
-    is_chosen,
-    is_coded,
-    is_mixed,
-    is_phrase,
-    is_reference,
-    is_secret_of,
-    is_strong,
-    mixed,
-    wordy,
-)
-
-Span = tuple[int, int, str]
+from memsearch_engine.secrets.evidence import Candidate, Span, kind, labels, secrets_among
 
 NAMES = linear.compile(
     r"(?i)pass(?:word|wd|phrase|code|wort|ord)s?|kennwort|senha|"
@@ -42,13 +26,16 @@ NAMES = linear.compile(
     r"crypto?|cipher|server|shared|webhook|signature|stripe|sendgrid|"
     r"mailgun|twilio|openai|google|maps?|consumer|service(?:[_-]?role)?|"
     r"subscription|storage|recaptcha|security|product|serial)[ _-]?key|"
-    r"wachtwoord|has[łl]o|l[öo]senord|adgangskode|kodeord|"
-    r"[şs]ifre|parola|clave|heslo|salasana|jelsz[óo]|암호|비번"
+    r"wachtwoord(?:en)?|has[łl](?:[oau]|em|le)|l[öo]senord(?:et)?|adgangskoden?|kodeord(?:et)?|"
+    r"[şs]ifre(?:si(?:ni)?)?|parola(?:sı)?|clave|hesl(?:[oau]|em)|salasana[an]?|jelsz[óo]|"
+    r"лозинк[ау]|mật khẩu|kata sandi|암호|비번"
 )
 #: Only without a letter beside them, or at the end of a compound ("bindpw", "keystorePass").
-_SHORT_NAMES = linear.compile(r"(?i)pwd|psk|pass|pw|auth|pat|mdp|app_?id")
+_SHORT_NAMES = linear.compile(
+    r"(?i)pwd|psk|pass|pw|auth|pat|mdp|app_?id|\b(?:pin|otp)\b|(?-i:[A-Z0-9]_KEY|[a-z]Key)"
+)
 _COMPOUND = linear.anchored(
-    r"(?:[a-z0-9]Pass|[a-z0-9]P[Ww][Dd]?|[a-z0-9]Psk|[a-z]{2,12}p(?:wd?|sk)|"
+    r"(?:[a-z0-9]Key|[A-Z0-9]_KEY|[a-z0-9]Pass|[a-z0-9]P[Ww][Dd]?|[a-z0-9]Psk|[a-z]{2,12}p(?:wd?|sk)|"
     r"(?:db|ftp|smtp|root|user|admin|auth|bind|mail|http|ldap|imap|wifi|ssh|sql|pg|vnc|sasl)pass)$"
 )
 _BEFORE = linear.anchored(r"[\w.$:@/-]{0,40}$")
@@ -64,7 +51,6 @@ _VALUE = linear.anchored(
     rf"(?:[bBrRuUfF]{{1,2}}(?=[\"']))?(?P<q>[{_QUOTE}]?)[ \t]?"
     rf"(?P<v>[^\s{_QUOTE},;,。，；、）)\]}}<>\\\x00\x1b|&]{{4,4000}})"
 )
-_WORDS = linear.anchored(r"phrase[:=] ((?:[a-z]{3,12}[ -]){2,7}[a-z]{3,12})[ \t]*(?:\n|$)")
 _QUOTED = linear.anchored(
     r"[\"'\]]{0,2}[ \t]{0,3}(?P<sep>=>|<-|=|:|,|(?<= )to(?= ))[ \t]{0,12}"
     r"(?P<call>(?:Some|String(?:::from)?|Secret(?:Str|String)?|Hash::make|"
@@ -82,7 +68,6 @@ _END_OF_VALUE = linear.anchored(
     r",[\w.-]+(?:=|,)|;?[\"'](?=$|[\s,;)\]}/>])"
 )
 _MOUNT = linear.anchored(r"[ \t]+(?://|\\\\|/)")
-_SPACED = 7  # letters of a value after " = ", which may be a variable in code
 
 # -- other connectors, each directly after the name
 _OPTION = linear.anchored(
@@ -119,13 +104,22 @@ _DIRECTIVE_LEAD = linear.anchored(r"(?i)[ \t]{0,20}(?:set[ \t]+)?[\w.:-]{0,40}")
 _JOINTS = ("_", ".", ":", "/", "-")
 
 
+_END_OF_LINE = linear.anchored(r"[ \t\r]*(?:$|\n)")
+_SHOUT = linear.anchored(r"[^a-z]*[A-Z]{3}[^a-z]*")
+
+
 def values(text: str) -> Iterator[Span]:
     """Find the values of every name in *text* that means a secret."""
+    yield from secrets_among(candidates(text), text)
+
+
+def candidates(text: str) -> Iterator[Candidate]:
+    """Yield every value that follows a name that means a secret."""
     if "SealedSecret" in text:  # encrypted for its cluster, so it is no secret
         return
-    refused_to, inside = 0, 0
+    value_end, inside = 0, 0
     for name in sorted(_names(text), key=lambda name: name.start()):
-        inside = inside + 1 if name.start() < refused_to else 0
+        inside = inside + 1 if name.start() < value_end else 0
         if inside > NAMES_IN_A_VALUE:
             continue  # "password=password=…": the value consists of names
         start, stop = name.span()
@@ -133,15 +127,14 @@ def values(text: str) -> Iterator[Span]:
         key = (before[0] if before else "") + name[0]
         if tail := _TAIL.match(text, stop):
             stop = tail.end()
-        found = False
-        for span in _assigned(text, key, name, stop):
-            if span[2]:
-                found = True
-                yield span
-            else:
-                refused_to = max(refused_to, span[1])
-        if not found:
-            yield from _elsewhere(text, key, start, stop)
+        around = _around(text, key, name)
+        seen: set[tuple[int, int]] = set()
+        for span, rule, link, more in _linked(text, key, name, stop):
+            if link[0] in _SEPARATORS:
+                value_end = max(value_end, span[1])
+            if span not in seen:
+                seen.add(span)
+                yield Candidate(*span, rule, kind(key), link, around + more)
 
 
 def _names(text: str) -> Iterator[Any]:
@@ -151,129 +144,116 @@ def _names(text: str) -> Iterator[Any]:
         if text[stop : stop + 1].isascii() and text[stop : stop + 1].isalpha():
             continue
         glued = start and text[start - 1].isascii() and text[start - 1].isalpha()
-        if not glued or _COMPOUND.search(text, max(0, start - 12), stop):
+        if (
+            not glued
+            or text[stop - 3 : stop].lower() == "key"
+            or _COMPOUND.search(text, max(0, start - 12), stop)
+        ):
             yield name
 
 
-def _assigned(text: str, key: str, name: Any, stop: int) -> Iterator[Span]:
-    """Yield the assigned value; with an empty rule where the value was refused."""
-    if match := _VALUE.match(text, stop):
-        called = text[match.end() : match.end() + 1] in ("(", "[")
-        quoted, closed = bool(match["q"]), bool(match["close"])
-        value = match["v"]
-        end = match.start("v") + len(value)
-        if particle := _PARTICLE.match(value):
-            end, value = match.start("v") + particle.end(), particle[0]
-        if _PSQL.match(text, stop):  # the name of a variable
-            yield *match.span("v"), ""
-        elif is_assigned(key, match["sep"], value, quoted=quoted, closed=closed, called=called) or (
-            not called and _is_given(text, name.start(), key, match)
-        ):
-            yield match.start("v"), end, "assigned-secret"
-        else:
-            yield *match.span("v"), ""
-    if (match := _QUOTED.match(text, stop)) and not (
-        _SPOKEN.fullmatch(name[0]) is None or (len(name[0]) == 4 and match["sep"] == ",")
-    ):
-        value = match["v"]  # a quoted value may contain blanks
-        plain = wordy(value) and not any(char in " !#%&*?+=~^" for char in value)
-        if (len(value) >= 8 and mixed(value) and not plain and not is_reference(value)) or (
-            (" " in value or match["sep"] == "to" or match["call"])
-            and match["sep"] != ","
-            and is_strong(key)
-            and (is_certain(value) or (key.isupper() and is_phrase(value)))
-        ):
-            yield *match.span("v"), "assigned-secret"
-    if (
-        (match := _WORDS.match(text, stop - len("phrase")))
-        and is_strong(key)
-        and is_phrase(match[1])
-    ):
-        yield *match.span(1), "passphrase"
+_ENGLISH = linear.anchored(
+    "(?i)pass|pwd|pw|secret|token|.*key|cred|auth|psk|pat|pin|otp|session|app"
+)
 
 
-def _is_given(text: str, start: int, key: str, match: re.Match[str]) -> bool:
-    """Whether a name and its value look like configuration: quoted, or at the line's end."""
-    value, end, sep = match["v"], match.end("v"), match["sep"]
-    quoted = bool(match["q"])
-    strong = is_strong(key)
-    if not strong and not is_secret_of(key, value, quoted=quoted):
-        if "session" in key.lower():
-            return False
-        return quoted and is_coded(value) and text[end : end + 1] in _QUOTE and sep[0] != ","
-    if not strong and not mixed(value) and FAKE.search(value):
-        return False
-    if quoted:
-        return (
-            text[end : end + 1] in _QUOTE
-            and text[end : end + 1] != ""
-            and not sep.startswith(",")
-            and (is_certain(value, camel=True) or (strong and is_chosen(value)))
-        )
-    mount = sep == "=" and text[start - 1 : start] == "," and _MOUNT.match(text, end)
-    if sep not in ("=", ":", "：", "=>") or match["type"]:
-        return False
-    if not _END_OF_VALUE.match(text, end) and not mount:
-        return False
-    if mixed(value) and sep == "=" and text[start - 1 : start] in "?&;":
-        return is_chosen(value)
-    line = text.rfind("\n", 0, start) + 1
-    at_start = (sep != "=" and bool(_COMPOUND_KEY.search(key))) or bool(
-        _KEY_LINE.match(text[max(line, start - 60) : start])
+def _is_foreign(name: str) -> bool:
+    """Whether a name is of another language than English, so that it is hardly one of code."""
+    return not _ENGLISH.match(name)
+
+
+def _around(text: str, key: str, name: Any) -> list[str]:
+    """Labels of a name and of its place."""
+    start = name.start()
+    first = text.rfind("\n", 0, start) + 1
+    return labels(
+        shout=_SHOUT.fullmatch(key),
+        compound=_COMPOUND_KEY.search(key),
+        header=key[:2] in ("X-", "x-"),
+        line=first > start - 60 and _KEY_LINE.match(text[first:start]),
+        colons=key.count(":") > 2,
+        query=start and text[start - 1] in "?&;",
+        foreign=_is_foreign(name[0]),
+        **{"pass": name[0].lower() == "pass"},
     )
-    inline = sep == "=" and text[match.start("sep") + 1 : match.start("sep") + 2].strip() != ""
-    if inline or (at_start and sep in (":", "=>")):
-        return is_certain(value, camel=key.isupper()) or is_chosen(value)
-    return at_start and (is_chosen(value) or (value.count("-") > 1 and is_certain(value)))
 
 
-def _elsewhere(text: str, key: str, start: int, stop: int) -> Iterator[Span]:
-    """Values after the other connectors.
+_Linked = tuple[tuple[int, int], str, str, list[str]]  # span, rule, link, labels around
+
+
+def _linked(text: str, key: str, name: Any, stop: int) -> Iterator[_Linked]:
+    """Yield the value after each connector that matches at the end of a name.
 
     Args:
         key: the name with its prefix.
-        start: where the name begins, without its prefix.
         stop: where the name ends.
     """
-    strong = is_strong(key)
-    if not strong and not is_secret_of(key, "x1x1x1x1", quoted=True):
-        return
+    start = name.start()
     first = text.rfind("\n", 0, start) + 1
-    for pattern, rule in (
-        (_TAG, "tagged-secret"),
-        (_NESTED, "nested-secret"),
-        (_LATER, "nested-secret"),
-    ):
-        if pattern is _LATER and key.endswith("_passwd"):  # the name of a command
-            continue
-        if pattern is _TAG and not _TAGGED.search(text, max(0, start - 80), start):
-            continue
-        if match := pattern.match(text, stop):
-            value = match[group := match.lastgroup or "a"]
-            if not is_certain(value, camel=group != "c") or (
-                not strong and (FAKE.search(value) or not is_secret_of(key, value, quoted=True))
-            ):
-                continue
-            yield *match.span(group), rule
-            return
-    if not strong:
-        return
+    if (match := _VALUE.match(text, stop)) and not _PSQL.match(text, stop):
+        yield _assigned(text, match, start)
+    if _SPOKEN.fullmatch(name[0]) and (match := _QUOTED.match(text, stop)):
+        link = {",": "text ,", "to": "text to"}.get(match["sep"], "text =")
+        yield match.span("v"), "assigned-secret", link, labels(call=match["call"])
+    for link, pattern, rule in _ELSEWHERE:
+        if (
+            (link != "later" or not key.endswith("_passwd"))  # the name of a command
+            and (link != "tag" or _TAGGED.search(text, max(0, start - 80), start))
+            and (match := pattern.match(text, stop))
+        ):
+            group = match.lastgroup or "a"
+            yield match.span(group), rule, link + ("" if group == "c" else " quoted"), []
     if key.startswith("-"):
         if match := _OPTION.match(text, stop):
-            value = match[group := match.lastgroup or "c"]
-            alone = group != "c" or "=" in text[stop : match.start(group)]
-            alone = alone or bool(_AFTER_WORD.match(text, match.end()))
-            alone = alone or (is_chosen(value) and bool(_FLAG.search(text, first, start - 2)))
-            if is_certain(value) if alone else is_mixed(value):
-                yield *match.span(group), "command-password"
+            group = match.lastgroup or "c"
+            equals = " =" if "=" in text[stop : match.start(group)] else ""
+            more = labels(
+                end=_AFTER_WORD.match(text, match.end()), flags=_FLAG.search(text, first, start - 2)
+            )
+            link = "option" + (" quoted" if group != "c" else equals)
+            yield match.span(group), "command-password", link, more
     elif match := _DIRECTIVE.match(text, stop):
-        value = match[group := match.lastgroup or "c"]
-        first_word = bool(_DIRECTIVE_LEAD.fullmatch(text, first, start))
+        group = match.lastgroup or "c"
+        first_word = _DIRECTIVE_LEAD.fullmatch(text, first, start)
         glued = start > first and not text[start - 1].isspace()
-        compound = text[start - 1 : start] in _JOINTS or (first_word and glued)
-        if compound and not first_word and group == "c":
-            compound = is_chosen(value) and not key.isupper() and value[-1] != "."
-        if (
-            (compound or (group != "c" and (first_word or " " not in value))) and is_certain(value)
-        ) or (first_word and is_mixed(value)):
-            yield *match.span(group), "config-password"
+        joint = text[start - 1 : start] in _JOINTS
+        if group != "c" or joint or first_word or _is_foreign(name[0]):
+            more = labels(
+                first=first_word, glued=glued, joint=joint, dot=match[group].endswith(".")
+            )
+            link = "directive" + ("" if group == "c" else " quoted")
+            yield match.span(group), "config-password", link, more
+
+
+def _assigned(text: str, match: re.Match[str], start: int) -> _Linked:
+    """The value of an assignment.
+
+    Args:
+        start: where the name begins.
+    """
+    sep, begin, end = match["sep"], *match.span("v")
+    if particle := _PARTICLE.match(match["v"]):
+        end = begin + particle.end()
+    after = match.end("sep")
+    link = sep if sep in _SEPARATORS else "=>" if sep in (":=", "=>", "<-") else "is"
+    if sep in "=:" and not text[after : after + 1].strip():
+        link += " "
+    quoted = bool(match["q"])
+    closing = text[end : end + 1]
+    more = labels(
+        closed=match["close"],
+        called=closing in ("(", "["),
+        typed=match["type"],
+        end=(closing and closing in _QUOTE) if quoted else _END_OF_VALUE.match(text, end),
+        last=not quoted and _END_OF_LINE.match(text, end),
+        mount=sep == "=" and text[start - 1 : start] == "," and _MOUNT.match(text, end),
+    )
+    return (begin, end), "assigned-secret", link + ("quoted" if quoted else ""), more
+
+
+_SEPARATORS = frozenset("=:,|")
+_ELSEWHERE = (
+    ("tag", _TAG, "tagged-secret"),
+    ("nested", _NESTED, "nested-secret"),
+    ("later", _LATER, "nested-secret"),
+)

@@ -11,10 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from memsearch_engine.secrets.judge import is_beside, is_certain, is_chosen, is_key, uncased
+from memsearch_engine.secrets.evidence import Candidate, Span, labels, secrets_among
+from memsearch_engine.secrets.judge import is_certain, is_chosen, uncased
 from memsearch_engine.secrets.linear import anchored, compile
-
-Span = tuple[int, int, str]
 
 _LATIN = (
     r"passwor[dt][a-zä-ü]{0,6}|passwd|pass[ -]?(?:phrase|code|key)|"
@@ -59,10 +58,14 @@ _USER = re.compile(
 #: Characters beside a word of code, but not beside a word of prose.
 _OPENS, _CALLS = frozenset("[{|=<\\.$"), frozenset("([{}|=\\")
 _GIVES = re.compile(
-    r"(?i)(?:[:=：]|->|→|\b(?:is|ist|lautet|est|es|é|è|"
-    r"to|är|on|now)|[은는이가はを是为為])[ \t]*[\"'`“„«]?$"
+    r"(?i)(?:\b(?:is|was|are|lautet|ist|est|es|era|é|è|är|er|jest|be|to|now|heißt|это|на|de|til|"
+    r"till)|[:=：→—–]|->|=>|[은는이가はを是为為])[ \t]{0,3}"
+    r"(?:now |jetzt |maintenant |ahora |теперь |это |just |still )?[\"'`“„«‘「『《（(【*]{0,3}$"
 )
-_HEX = re.compile(r"[0-9a-f]+")
+_AS_NAME = re.compile(r"(?i)[\"'`”]?\s(?:as|als|como|come|comme|jako|som)\s")
+#: Names that also mean something else.
+_WEAK = frozenset("pass pw pwd wifi wi-fi wlan creds credentials credential".split())
+_SHORTEST = 4
 _SEALED = re.compile(r"SealedSecret|encryptedData|ENC\[")
 _BEFORE, _AFTER = 80, 90
 
@@ -239,8 +242,7 @@ def clauses(text: str) -> Iterator[Span]:
     """Find passwords and keys near their names, and plain words in unambiguous grammar."""
     if _SEALED.search(text):  # encrypted for somebody else
         return
-    yield from _beside(text, _NAME, "said")
-    yield from _beside(text, _KEY_NAME, "said-key")
+    yield from secrets_among(beside(text), text)
     named = _MAY_NAME.search(text)
     if named:
         yield from _said(text)
@@ -355,29 +357,42 @@ def _describes(name: str, value: str, verb: str) -> bool:
     return bool((_ENGLISH if english else _ROMANCE).search(word))
 
 
-def _beside(text: str, names: object, rule: str) -> Iterator[Span]:
-    done = 0
-    for name in names.finditer(text):  # type: ignore[attr-defined]
-        if name.end() + _AFTER // 3 < done:
-            continue
-        begin = max(text.rfind("\n", 0, name.start() + 1) + 1, name.start() - _BEFORE, done - 100)
-        stop = text.find("\n", max(name.end() - 1, 0), name.end() + _AFTER)
-        stop = min(name.end() + _AFTER, len(text)) if stop < 0 else stop
-        done = stop
-        digest = bool(_DIGEST.search(text, begin, stop))
-        for word in _WORD.finditer(text[begin : stop + 100]):
-            if begin + word.start() >= stop:
-                break
-            value = word[0].rstrip(".:*?").lstrip("*")
-            if len(value) < 6 or word[0].endswith(":"):
+def beside(text: str) -> Iterator[Candidate]:
+    """Yield words with a digit or a symbol in a line that names a password or a key."""
+    for link, names in (("near", _NAME), ("near key", _KEY_NAME)):
+        done = 0
+        for name in names.finditer(text):
+            if name.end() + _AFTER // 3 < done:
                 continue
-            likely = is_beside(value) if rule == "said" else is_key(value, hexadecimal=not digest)
-            if not likely:  # checked first, because it costs less than the context
-                continue
-            start, end = begin + word.start() + word[0].index(value), begin + word.end()
-            before, after = text[start - 1 : start], text[end : end + 1]
-            glued = before.isalpha() and ord(before) < 0x500
-            if glued or before in _OPENS or after in _CALLS or _USER.search(text, begin, start):
-                continue
-            if rule == "said" or not _HEX.fullmatch(value) or _GIVES.search(text, begin, start):
-                yield start, start + len(value), "said"
+            begin = max(
+                text.rfind("\n", 0, name.start() + 1) + 1, name.start() - _BEFORE, done - 100
+            )
+            stop = text.find("\n", max(name.end() - 1, 0), name.end() + _AFTER)
+            stop = min(name.end() + _AFTER, len(text)) if stop < 0 else stop
+            done = stop
+            digest = bool(_DIGEST.search(text, begin, stop))
+            for word in _WORD.finditer(text[begin : stop + 100]):
+                if begin + word.start() >= stop:
+                    break
+                value = word[0].rstrip(".:*?").lstrip("*")
+                start, end = begin + word.start() + word[0].find(value), begin + word.end()
+                before, after = text[start - 1 : start], text[end : end + 1]
+                glued = before.isalpha() and ord(before) < 0x500
+                code = before in _OPENS or after in _CALLS
+                if len(value) < _SHORTEST or word[0].endswith(":") or glued or code:
+                    continue
+                if _USER.search(text, begin, start):
+                    continue
+                around = labels(
+                    gives=_GIVES.search(text, max(begin, start - 20), start),
+                    role=_AS_NAME.match(text, end),
+                    quoted=before and before in "\"'`“„«‘「『",
+                    digest=digest,
+                    foreign=not name[0].isascii(),
+                    weak=name[0].strip(" \t\n\"'`:").lower() in _WEAK,
+                    ahead=end <= name.start() + 1,
+                    next=0 <= start - name.end() <= 2,
+                    close=2 < start - name.end() <= 20,
+                    end=not text[end : end + 2].strip(" .,;)\"'`”!\n"),
+                )
+                yield Candidate(start, start + len(value), "said", "line", link, around)

@@ -54,33 +54,6 @@ _MAX_ATS = 8
 _URL_TOKEN = re.compile(r"(?i)https?://([A-Za-z0-9_-]{20,200})(?::[^\s/@:\"'<>]{1,200})?@")
 _PORT = re.compile(r"\d{1,5}(?:[/?#]|$)")
 _PIECE, _OVERLAP, _MAX_NAMES = 6000, 600, 60
-# -- prose in six languages: a name, a few words, a word for "is", the value
-_PROSE = re.compile(
-    r"(?i)(?:(?<![a-z])(?:pass(?:word|wort|wd|phrase|code)|kennwort|"
-    r"zugangsdaten|contraseñ?a|clave|mot de passe|senha|pwd|pw|"
-    r"api[ -]?(?:key|schlüssel|キー)|clé d['’]api|credentials?|login)(?![a-z_-])|"
-    r"ключ api|парол[а-я]{1,3}|密码|密碼|口令|密钥|パスワード|비밀번호)"
-)
-_OPENING = r"[\"'`“„«‘「『《（(【*]"
-_IS = re.compile(
-    r"(?i)(?:\b(?:is|was|are|lautet|ist|est|es|era|é|be|set to|"
-    r"changed (?:from|to)|now|reads|becomes?|heißt|à|в|на|auf|a)\b|это|теперь|"
-    r"[:=：＝→—–]|->|=>|是|为|為|は|を|改成了?|改为|设为|(?=[«„“「『【]))"
-    r"[ \t]{0,3}(?:now |jetzt |maintenant |ahora |теперь |это |just |still |again )?"
-    + _OPENING
-    + r"{0,3}[ \t]?([^\s\"'`”“„«»’‘」』》）】,，。；;<>]{6,100})"
-)
-_BARE = re.compile(
-    r"[ \t]{0,2}" + _OPENING + r"{0,2}[ \t]?([^\s\"'`”“„«»’‘」』》）】,，。；;<>]{6,100})"
-)
-#: A part of every text that the pattern above matches. RE2 rejects other texts much faster.
-_MAY_SAY = linear.compile(
-    r"(?i)pass(?:wor[dt]|wd|phrase|code)|kennwort|zugangsdaten|contrase|"
-    r"clave|mot de passe|senha|pwd|pw|api[ -]?(?:key|schl|キー)|"
-    r"clé d|credential|login|ключ api|парол|密码|密碼|口令|密钥|パスワード|비밀번호"
-)
-_PROSE_ROOM = 90
-_SEALED = re.compile(r"encryptedData|ENC\[")
 _USE_AS = linear.compile(
     r"(?i)\buse[ \t]+[\"'`“]?([^\s\"'`”]{6,100})[\"'`”]?[ \t]+(?:as|"
     r"for)[ \t]+(?:the[ \t]+|its[ \t]+)?(?:\w+[ \t]+){0,2}(?:password|passphrase|passwd)"
@@ -214,10 +187,14 @@ def _spans(text: str) -> Iterator[Span]:
     ):  # anybody can write a placeholder, so text attached to one is checked
         if is_written_secret(match[1]):
             yield *match.span(1), "assigned-secret"
+    given = text
     text = _REDACTED.sub(
         lambda match: "\n" * len(match[0]), text
     )  # the same length, and nothing matches across it
-    yield from _ours(text)
+    for start, stop, rule in _ours(text):
+        # the word before a directive's placeholder is an argument, and no value at the line's end
+        if rule != "config-password" or not given.startswith("[REDACTED:", stop + 1):
+            yield start, stop, rule
     yield from blocks.packed(text, lambda inside: any(True for _ in _ours(inside)))
     joined, removed = blocks.unwrapped(text)
     if len(removed) > 1:
@@ -287,44 +264,13 @@ def _across(joined: str, removed: list[tuple[int, int]]) -> Iterator[Span]:
 
 
 def _in_prose(text: str) -> Iterator[Span]:
-    """Values that prose gives: "the root password for staging is …"."""
-    end = glued = inside = 0
-    for name in _PROSE.finditer(text) if _MAY_SAY.search(text) else ():
-        inside = inside + 1 if name.start() < glued else 0
-        if bare := _BARE.match(text, name.end()):
-            glued = bare.end()
-        if (
-            inside > named.NAMES_IN_A_VALUE
-            or name.start() < end
-            or _SEALED.search(text, max(0, name.start() - _PROSE_ROOM), name.start())
-        ):
-            continue
-        room = min(name.end() + _PROSE_ROOM + 110, len(text))
-        stop = text.find("\n", name.end(), room)
-        for start, value in _values(text, name.end(), room if stop < 0 else stop):
-            if is_written_secret(value):
-                yield start, start + len(value), "said"
-                end = start + len(value)
-                break
+    """Passwords of several words, and "use X as the password"."""
     for match in _USE_AS.finditer(text):
         if is_written_secret(match[1]):
             yield *match.span(1), "said"
     for match in _PHRASE.finditer(text):
         if blocks.is_passphrase(match[2], named=bool(match["named"])):
             yield *match.span(2), "passphrase"
-
-
-def _values(text: str, place: int, stop: int) -> Iterator[tuple[int, str]]:
-    """Yield possible values of a name that ends at *place*: directly after it, or after "is"."""
-    if bare := _BARE.match(text, place, stop):
-        yield bare.start(1), bare[1].rstrip(".:!?*)") if bare[1][-1] in ".:*)" else bare[1]
-    last = min(place + _PROSE_ROOM, stop)
-    while (match := _IS.search(text, place, stop)) and match.start() < last:
-        value = match[1]
-        yield match.start(1), value.rstrip(".:!?*)") if value[-1] in ".:*)" else value
-        if match[0][0] in ":=：＝":  # the value follows one of these, or there is none
-            return
-        place = match.start(1)
 
 
 def _urls(text: str) -> Iterator[Span]:

@@ -1,0 +1,144 @@
+"""Decides by evidence whether a value near a name that means secret is a secret.
+
+The evidence is a set of features: what the name denotes, what connects name and value, what the
+value looks like, and what surrounds it. Each feature has a weight (``weights.json``). The sum of
+the weights is the log odds that the value is a secret. ``tests/secrets/fit.py`` fits the weights
+by logistic regression to recorded secrets and innocent lines.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from importlib.resources import files
+from typing import NamedTuple
+
+from memsearch_engine.secrets.judge import (
+    FAKE,
+    SYMBOLS,
+    is_certain,
+    is_chosen,
+    is_in_code,
+    is_name_of_code,
+    is_plain_form,
+    is_reference,
+    shape,
+    wordy,
+)
+
+Span = tuple[int, int, str]
+THRESHOLD = 0.0
+_NO_VALUE = re.compile(
+    r"(?i)(?:public[_-]?key|url|uri|_file|path|name|policy|rotation|header|count|type|(?:^|[^t])_id|_ids|endpoint|ttl|arn)$"
+)
+#: What a name denotes; the first pattern that matches decides.
+_KINDS = (
+    ("about", _NO_VALUE),
+    (
+        "password",
+        re.compile(
+            r"(?i)pass|pwd|psk|pre-?shared|密|口令|pw$|senha|contrase|mot|kenn|пароль|비밀|parola|パス|"
+            r"wachtwoord|has[łl]|l[öo]senord|adgangskode|kodeord|[şs]ifre|mdp$|clave$|hesl|salasana|jelsz|лозинк|khẩu|sandi|"
+            r"암호|비번"
+        ),
+    ),
+    (
+        "secret of",
+        re.compile(
+            r"(?i)(?:client|app|api|shared|webhook|hub|session|jwt|signing|cookie|hmac|auth|consumer)"
+            r"[_.-]?secret$|api[_.-]?key$|(?:^|_)SECRET(?:_KEY)?$|^x-[\w-]{0,40}(?:token|secret|key)$"
+        ),
+    ),
+    ("variable", re.compile(r"(?:^|_)(?:TOKEN|[A-Z]+_KEY)$")),
+    ("pin", re.compile(r"(?i)(?:pin|otp)$")),
+    ("session", re.compile(r"(?i)session")),
+    ("secret", re.compile(r"(?i)secret|credential")),
+    ("token", re.compile(r"(?i)token|令牌")),
+    ("key", re.compile(r"(?i)key|密钥")),
+    ("other", re.compile("")),
+)
+#: Their weight depends on the link.
+_LINKED = frozenset(("certain", "chosen", "symbol", "plain form", "name of code", "in code"))
+_EDGES = (5, 6, 8, 12, 16, 24, 40)
+
+
+def kind(key: str) -> str:
+    """Return what a name with its prefix denotes, such as "password" or "token"."""
+    return next(label for label, pattern in _KINDS if pattern.search(key))
+
+
+class Candidate(NamedTuple):
+    """A value near a name, with its evidence.
+
+    Attributes:
+        start, stop: its position in the text.
+        rule: the name of the finding, if it is a secret.
+        name: what the name denotes.
+        link: what connects name and value.
+        around: labels of what surrounds them.
+    """
+
+    start: int
+    stop: int
+    rule: str
+    name: str
+    link: str
+    around: list[str]
+
+
+def labels(**holds: object) -> list[str]:
+    """The names of the arguments that hold."""
+    return [label for label, value in holds.items() if value]
+
+
+def secrets_among(candidates: Iterable[Candidate], text: str) -> Iterator[Span]:
+    """Yield the candidates with evidence above the threshold."""
+    weights = _weights()
+    for one in candidates:
+        value = text[one.start : one.stop]
+        if (
+            not is_reference(value)
+            and sum(weights.get(feature, 0.0) for feature in features(one, value)) > THRESHOLD
+        ):
+            yield one.start, one.stop, one.rule
+
+
+def features(candidate: Candidate, value: str) -> Iterator[str]:
+    """Yield the features of a candidate with this value."""
+    _, _, _, name, link, around = candidate
+    form = shape(value)
+    length = next((f"<{edge}" for edge in _EDGES if len(value) < edge), "long")
+    own = [
+        label
+        for label, holds in (
+            ("certain", is_certain(value, camel=True)),
+            ("chosen", is_chosen(value)),
+            ("symbol", any(char in SYMBOLS for char in value)),
+            ("fake", bool(FAKE.search(value))),
+            ("few", len(set(value)) < 5),
+            ("slash", "/" in value),
+            ("bracket", "(" in value or "[" in value),
+            ("unlike words", not wordy(value, 4.0)),
+            ("plain form", is_plain_form(value)),
+            ("name of code", is_name_of_code(value)),
+            ("in code", is_in_code(value)),
+            ("not ascii", not value.isascii()),
+        )
+        if holds
+    ]
+    yield from ("all", f"name:{name}", f"link:{link}", f"form:{form}", f"length:{length}")
+    yield from (f"{name}|{form}", f"{link}|{form}", f"{name}|{link}", f"{link}|{length}")
+    yield from (*own, *around)
+    yield from (f"{link}|{one}" for one in (*around, *_LINKED.intersection(own)))
+    yield from (f"line|{one}" for one in around if "line" in around)
+    if "shout" in around:
+        yield f"shout|{form}"
+
+
+@lru_cache(maxsize=1)
+def _weights() -> dict[str, float]:
+    source = files("memsearch_engine.secrets") / "weights.json"
+    weights: dict[str, float] = json.loads(source.read_text(encoding="utf-8"))
+    return weights

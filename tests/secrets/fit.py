@@ -1,0 +1,141 @@
+"""Fits the weights by which a value near a name counts as a secret, and writes them.
+
+python -m tests.secrets.fit [INNOCENT_TEXT …]     # a minute
+
+It reads the recorded secrets and innocent lines beside this file and the lines of the standard
+library. More files of innocent text, such as translations and documentation, make false alarms
+rarer. A line that the rules already clean is left out of the innocent ones.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import memsearch_engine.secrets
+import numpy as np
+from memsearch_engine.secrets import named, prose
+from memsearch_engine.secrets.evidence import Candidate, features
+from memsearch_engine.secrets.judge import is_reference
+
+from tests.secrets import table
+
+WEIGHTS = Path(memsearch_engine.secrets.__file__).parent / "weights.json"
+SECRETS = (
+    *("positive", "positive_more", "heldout", "shapes", "collateral"),
+    *("unseen", "unseen2", "unseen3", "unseen4", "unseen5", "unseen6"),
+)
+#: How much an example counts. A hidden word makes a note useless, so a word of the corpus counts
+#: more than a value with digits or symbols.
+SECRET, BESIDE, RECORDED, WORD, CORPUS = 6.0, 2.0, 20.0, 1.5, 0.3
+RARE = 3  # features of fewer examples get no weight
+RIDGE, STEPS, RATE, SMALLEST = 1.0, 1500, 0.03, 0.1
+
+
+class Example(NamedTuple):
+    """A candidate of a line.
+
+    Attributes:
+        is_secret: 1 or 0.
+        counts: its weight in the fit.
+        source: the set and the line, for messages.
+    """
+
+    features: frozenset[str]
+    is_secret: int
+    counts: float
+    source: str
+
+
+def found(text: str) -> Iterator[Candidate]:
+    for candidate in (*named.candidates(text), *prose.beside(text)):
+        if not is_reference(text[candidate.start : candidate.stop]):
+            yield candidate
+
+
+def example(text: str, candidate: Candidate, secret: int, counts: float, source: str) -> Example:
+    value = text[candidate.start : candidate.stop]
+    return Example(
+        frozenset(features(candidate, value)), secret, counts, f"{source}: {value!r} in {text!r}"
+    )
+
+
+def recorded(name: str) -> Iterator[Example]:
+    """Candidates of the lines of one set. One that covers a secret only partly is left out."""
+    for line in (table.HERE / f"{name}.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        text, secrets = row["text"], row.get("secrets", [])
+        for candidate in found(text):
+            value = text[candidate.start : candidate.stop]
+            if any(secret in value or value in secret for secret in secrets):
+                whole = max(
+                    min(len(secret), len(value)) / max(len(secret), len(value))
+                    for secret in secrets
+                    if secret in value or value in secret
+                )
+                if whole >= 0.6:
+                    yield example(text, candidate, 1, SECRET, f"{name} {row['name']}")
+            else:
+                counts = BESIDE if secrets else RECORDED
+                yield example(text, candidate, 0, counts, f"{name} {row['name']}")
+
+
+def innocent(files: list[str]) -> Iterator[Example]:
+    for line in table.by_hand():
+        for candidate in found(line):
+            yield example(line, candidate, 0, RECORDED, "innocent")
+    lines = set(table.installed(1_000_000))
+    for file in files:
+        lines.update(Path(file).read_text(encoding="utf-8").splitlines())
+    for line in sorted(lines):
+        for candidate in found(line):
+            plain = line[candidate.start : candidate.stop].isalpha()
+            yield example(line, candidate, 0, WORD if plain else CORPUS, "corpus")
+
+
+def fit(examples: list[Example]) -> dict[str, float]:
+    """Fit the weights, then once more without the features that have hardly any."""
+    count = Counter(feature for one in examples for feature in one.features)
+    weights = _fit(examples, sorted(one for one, number in count.items() if number >= RARE))
+    names = [name for name, weight in weights.items() if abs(weight) >= SMALLEST]
+    weights = _fit(examples, names)
+    for one in examples:
+        score = sum(weights.get(feature, 0.0) for feature in one.features)
+        if (score > 0) != bool(one.is_secret):
+            print(f"{score:5.1f} {one.source[:200]}")
+    return weights
+
+
+def _fit(examples: list[Example], names: list[str]) -> dict[str, float]:
+    """Logistic regression with a ridge penalty, by Adam."""
+    column = {feature: at for at, feature in enumerate(names)}
+    has = np.zeros((len(examples), len(names)), np.float32)
+    for row, one in enumerate(examples):
+        has[row, [column[feature] for feature in one.features if feature in column]] = 1
+    secret = np.array([one.is_secret for one in examples], np.float32)
+    counts = np.array([one.counts for one in examples], np.float32)
+    weights, first, second = (np.zeros(len(names), np.float32) for _ in range(3))
+    for step in range(1, STEPS + 1):
+        likely = 1 / (1 + np.exp(-has @ weights))
+        slope = has.T @ (counts * (likely - secret)) + RIDGE * weights
+        first = 0.9 * first + 0.1 * slope
+        second = 0.999 * second + 0.001 * slope * slope
+        weights -= RATE * (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.999**step)) + 1e-8)
+    return {name: round(float(weight), 2) for name, weight in zip(names, weights, strict=True)}
+
+
+def main() -> None:
+    examples = [one for name in SECRETS for one in recorded(name)]
+    examples += [one for name in ("negative", "negative_more") for one in recorded(name)]
+    examples += innocent(sys.argv[1:])
+    weights = fit(examples)
+    WEIGHTS.write_text(json.dumps(weights, indent=0, ensure_ascii=False) + "\n", encoding="utf-8")
+    print(f"{len(examples)} candidates, {len(weights)} weights")
+
+
+if __name__ == "__main__":
+    main()
