@@ -371,11 +371,22 @@ _GRAMMAR = frozenset(
 )
 
 
-def phrases(text: str) -> Iterator[Span]:
-    """At least twelve plain words directly after the name of such a phrase.
+_PASSPHRASE = linear.compile(
+    r"(?i)(?:(?P<named>pass[ -]?phrase|passwort-?satz|phrase secrète|phrase de passe|"
+    r"frase de contraseña|(?:парольн|кодов)[а-яё]+ фраз[а-яё]+)[^\n\"'`“„«]{0,40}|"
+    r"(?:pass(?:word|wort)|kennwort|-N|--passphrase)[ \t]{0,2}[:=]?[ \t]{0,3})"
+    r"[\"']?[ \t]{0,2}[:=]?[ \t]{0,3}[\"'`“„«][ \t]?([^\n\"'`”“»]{12,160}?)[ \t]?[\"'`”“»]"
+)
 
-    Words of grammar show that it is a sentence.
+
+def phrases(text: str) -> Iterator[Span]:
+    """Find seed phrases after their name, and quoted passphrases.
+
+    A seed phrase has at least twelve plain words. Words of grammar show that it is a sentence.
     """
+    for match in _PASSPHRASE.finditer(text):
+        if is_passphrase(match[2], named=bool(match["named"])):
+            yield *match.span(2), "passphrase"
     for name in _ANNOUNCED.finditer(text):
         if match := _ANNOUNCED_WORDS.match(text, name.end()):
             words = match[1].split()

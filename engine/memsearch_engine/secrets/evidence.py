@@ -29,7 +29,9 @@ from memsearch_engine.secrets.judge import (
 )
 
 Span = tuple[int, int, str]
-THRESHOLD = 0.0
+#: The smallest log odds of a secret. A hidden ordinary word makes a note useless, so words need
+#: more, as do values without a connector to their name.
+THRESHOLD, WORD_THRESHOLD = -1.0, 0.0
 _NO_VALUE = re.compile(
     r"(?i)(?:public[_-]?key|url|uri|_file|path|name|policy|rotation|header|count|type|(?:^|[^t])_id|_ids|endpoint|ttl|arn)$"
 )
@@ -98,9 +100,10 @@ def secrets_among(candidates: Iterable[Candidate], text: str) -> Iterator[Span]:
     weights = _weights()
     for one in candidates:
         value = text[one.start : one.stop]
-        if (
-            not is_reference(value)
-            and sum(weights.get(feature, 0.0) for feature in features(one, value)) > THRESHOLD
+        plain = value.isalpha() or one.link in ("near", "near key")
+        least = WORD_THRESHOLD if plain else THRESHOLD
+        if not is_reference(value) and least < sum(
+            weights.get(feature, 0.0) for feature in features(one, value)
         ):
             yield one.start, one.stop, one.rule
 

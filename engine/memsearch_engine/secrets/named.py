@@ -80,6 +80,9 @@ _TAG = linear.anchored(
     r"[^<>\n]{0,30}</key>\s{0,20}<(?:string|data)>)?\s{0,20}"
     r"(?P<a>[^<>\n$%{\s][^<>\n]{3,400}?)\s{0,20}(?:\]\]>|</)"
 )
+_WORDS = linear.anchored(
+    r"(?i)(?<=phrase)[:=] (?P<a>(?-i:(?:[a-z]{3,12}[ -]){2,7}[a-z]{3,12}))[ \t]*(?:\n|$)"
+)
 _TAGGED = linear.anchored(r"(?:<(?:\w{1,20}:)?|<key>|\b(?:name|key)=[\"'])[\w .:-]{0,40}$")
 _NESTED = linear.anchored(
     r"(?i)\\?[\"']?[ \t]{0,4}[,;{]?\s{1,60}(?:\{\s{0,40})?"
@@ -256,4 +259,5 @@ _ELSEWHERE = (
     ("tag", _TAG, "tagged-secret"),
     ("nested", _NESTED, "nested-secret"),
     ("later", _LATER, "nested-secret"),
+    ("words", _WORDS, "passphrase"),
 )

@@ -31,7 +31,7 @@ _OTHER = (
     r"패스워드|パスワード|暗証番号|パスフレーズ|合言葉|密码|密碼|口令|"
     r"كلمة (?:المرور|السر)|पासवर्ड|कूटशब्द|κωδικ[α-ωό]{1,4}|συνθηματικ[όο]|סיסמ[א-ת]{1,3}|รหัสผ่าน"
 )
-_NAME = compile(rf"(?i)(?:^|[^a-z0-9_.$-])(?:{_LATIN})(?:$|[^a-z0-9_(=-])|{_OTHER}")
+_NAME = compile(rf"(?i)(?:^|[^a-z0-9_.$])(?:{_LATIN})(?:$|[^a-z0-9_(=-])|{_OTHER}")
 _KEY_NAME = compile(
     r"(?i)(?:^|[^a-z0-9_.$-])(?:token|(?:api|app|signing|license|"
     r"licence|product|master|encryption|fernet|access|secret|deploy|hmac|private|pre-?shared)"

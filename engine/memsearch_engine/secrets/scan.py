@@ -54,16 +54,6 @@ _MAX_ATS = 8
 _URL_TOKEN = re.compile(r"(?i)https?://([A-Za-z0-9_-]{20,200})(?::[^\s/@:\"'<>]{1,200})?@")
 _PORT = re.compile(r"\d{1,5}(?:[/?#]|$)")
 _PIECE, _OVERLAP, _MAX_NAMES = 6000, 600, 60
-_USE_AS = linear.compile(
-    r"(?i)\buse[ \t]+[\"'`“]?([^\s\"'`”]{6,100})[\"'`”]?[ \t]+(?:as|"
-    r"for)[ \t]+(?:the[ \t]+|its[ \t]+)?(?:\w+[ \t]+){0,2}(?:password|passphrase|passwd)"
-)
-_PHRASE = linear.compile(
-    r"(?i)(?:(?P<named>pass[ -]?phrase|passwort-?satz|phrase secrète|phrase de passe|"
-    r"frase de contraseña|(?:парольн|кодов)[а-яё]+ фраз[а-яё]+)[^\n\"'`“„«]{0,40}|"
-    r"(?:pass(?:word|wort)|kennwort|-N|--passphrase)[ \t]{0,2}[:=]?[ \t]{0,3})"
-    r"[\"']?[ \t]{0,2}[:=]?[ \t]{0,3}[\"'`“„«][ \t]?([^\n\"'`”“»]{12,160}?)[ \t]?[\"'`”“»]"
-)
 
 Span = tuple[int, int, str]
 
@@ -215,7 +205,6 @@ def _ours(text: str) -> Iterator[Span]:
     if "@" in text:
         yield from _urls(text)
     yield from named.values(text)
-    yield from _in_prose(text)
     yield from prose.clauses(text)
     yield from blocks.cookies(text)
     yield from blocks.kubernetes(text)
@@ -261,16 +250,6 @@ def _across(joined: str, removed: list[tuple[int, int]]) -> Iterator[Span]:
         for here, there in pairwise(edges):
             lost = removed[bisect.bisect_right(places, here) - 1][1]
             yield here + lost, there + lost, rule
-
-
-def _in_prose(text: str) -> Iterator[Span]:
-    """Passwords of several words, and "use X as the password"."""
-    for match in _USE_AS.finditer(text):
-        if is_written_secret(match[1]):
-            yield *match.span(1), "said"
-    for match in _PHRASE.finditer(text):
-        if blocks.is_passphrase(match[2], named=bool(match["named"])):
-            yield *match.span(2), "passphrase"
 
 
 def _urls(text: str) -> Iterator[Span]:
