@@ -237,6 +237,14 @@ FAKE = re.compile(r"(?i)key|test|fake|mock|dummy|needed|example|sample")
 _CAMEL = re.compile(r"[A-Za-z][a-z]+(?:[A-Z][a-z]*)+$")
 _SNAKE = re.compile(r"[A-Za-z]\w*_\w*$|[a-z]+(?:\.[a-z0-9]+)+$")
 _SHORTEST, _LONGEST = 4, 400
+_DIGITS = 2  # fewer may number a name, such as "userPassword2"
+
+
+def _names_itself(value: str) -> bool:
+    """Whether a value names what stands in its place; "Passw0rd.19" is a password nevertheless."""
+    cased = value.lower() != value != value.upper() and "_" not in value
+    many = sum(map(str.isdigit, value)) >= _DIGITS
+    return not (cased and many) and bool(_NAMES_ITSELF.search(value))
 
 
 def is_chosen(value: str) -> bool:
@@ -249,7 +257,7 @@ def is_chosen(value: str) -> bool:
         len(value) < 5
         or len(value) > 200
         or is_reference(value)
-        or _NAMES_ITSELF.search(value)
+        or _names_itself(value)
         or _CAPITALS.match(value)
     ):
         return False
@@ -283,7 +291,7 @@ def is_certain(value: str, *, camel: bool = False) -> bool:
     if (
         not _SHORTEST <= len(value) <= _LONGEST
         or is_reference(value)
-        or _NAMES_ITSELF.search(value)
+        or _names_itself(value)
         or _METHOD.match(value)
         or _FILE.search(value)
         or len(set(value)) < 3
