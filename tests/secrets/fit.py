@@ -31,7 +31,7 @@ SECRETS = (
 )
 #: How much an example counts. A hidden word makes a note useless, so a word of the corpus counts
 #: more than a value with digits or symbols.
-SECRET, BESIDE, RECORDED, WORD, CORPUS = 6.0, 2.0, 20.0, 1.5, 0.3
+SECRET, BESIDE, RECORDED, WORD, CORPUS = 6.0, 2.0, 26.0, 1.5, 0.3
 RARE = 3  # features of fewer examples get no weight
 RIDGE, STEPS, RATE, SMALLEST = 1.0, 1500, 0.03, 0.1
 

@@ -104,6 +104,7 @@ _DIRECTIVE = linear.anchored(
 )
 _FLAG = linear.anchored(r"[ \t]--?[a-z]")
 _DIRECTIVE_LEAD = linear.anchored(r"(?i)[ \t]{0,20}(?:set[ \t]+)?[\w.:-]{0,40}")
+_JOINED = linear.anchored(r"\w+[.-]\w+(?:[.-]\w+)*$")
 _JOINTS = ("_", ".", ":", "/", "-")
 
 
@@ -220,7 +221,7 @@ def _linked(text: str, key: str, name: Any, stop: int) -> Iterator[_Linked]:
         first_word = _DIRECTIVE_LEAD.fullmatch(text, first, start)
         glued = start > first and not text[start - 1].isspace()
         joint = text[start - 1 : start] in _JOINTS
-        if group != "c" or joint or first_word or _is_foreign(name[0]):
+        if group != "c" or joint or first_word or _is_foreign(name[0]) or _JOINED.match(match["c"]):
             more = labels(
                 first=first_word, glued=glued, joint=joint, dot=match[group].endswith(".")
             )

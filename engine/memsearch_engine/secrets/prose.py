@@ -33,7 +33,7 @@ _OTHER = (
 )
 _NAME = compile(rf"(?i)(?:^|[^a-z0-9_.$])(?:{_LATIN})(?:$|[^a-z0-9_(=-])|{_OTHER}")
 _KEY_NAME = compile(
-    r"(?i)(?:^|[^a-z0-9_.$-])(?:token|(?:api|app|signing|license|"
+    r"(?i)(?:^|[^a-z0-9_.$-])(?:token|(?:this|that|the|my|your|our|api|app|signing|license|"
     r"licence|product|master|encryption|fernet|access|secret|deploy|hmac|private|pre-?shared)"
     r"[ -]?(?:key|schlüssel|キー)|(?:webhook|client|signing|shared|app) secret|"
     r"chiave|chave|clave|klucz[a-z]{0,3}|sleutel|nyckel[a-z]{0,2}|"
