@@ -65,7 +65,7 @@ def touched(lines: list[str], home: Home) -> list[str]:
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         home = Home(Path(folder))
-        for name in ("unseen", "heldout", "unseen2", "unseen3", "unseen4", "unseen5", "shapes"):
+        for name in ("heldout", "unseen", *(f"unseen{n}" for n in range(2, 7)), "shapes"):
             left, count = missed(name, home)
             print(
                 f"{name:10} {count - len(left)} of {count} found "

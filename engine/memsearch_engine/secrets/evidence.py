@@ -17,12 +17,12 @@ from typing import NamedTuple
 
 from memsearch_engine.secrets.judge import (
     FAKE,
+    IN_CODE,
+    NAME_OF_CODE,
+    NO_SECRET,
     SYMBOLS,
     is_certain,
     is_chosen,
-    is_in_code,
-    is_name_of_code,
-    is_plain_form,
     is_reference,
     shape,
     wordy,
@@ -124,9 +124,9 @@ def features(candidate: Candidate, value: str) -> Iterator[str]:
             ("slash", "/" in value),
             ("bracket", "(" in value or "[" in value),
             ("unlike words", not wordy(value, 4.0)),
-            ("plain form", is_plain_form(value)),
-            ("name of code", is_name_of_code(value)),
-            ("in code", is_in_code(value)),
+            ("plain form", bool(NO_SECRET.match(value))),
+            ("name of code", bool(NAME_OF_CODE.fullmatch(value))),
+            ("in code", bool(IN_CODE.search(value))),
             ("not ascii", not value.isascii()),
         )
         if holds

@@ -59,7 +59,8 @@ def uncased(value: str) -> bool:
     return not value.isascii() and any(c.isalpha() and c.lower() == c.upper() for c in value)
 
 
-_NO_SECRET = re.compile(
+#: Versions, numbers, addresses, paths, hashes and identifiers.
+NO_SECRET = re.compile(
     r"^(?:[vV]?\d+(?:[.:/-]\d+)+\S*|\d{1,9}(?:\.\d+)?%?|"
     r"[\w.+-]+@[\w.-]+\.\w+|(?:[\w-]+\.)+[a-z]{2,6}(?::\d+)?|\d+/\w+|"
     r"[a-z]+(?:[-_/.][a-z0-9]+)*|[A-Z]+(?:_[A-Z0-9]+)+|(?:\d+[a-z]{1,6}){1,3}|[0-9a-f]{7,64}|"
@@ -82,7 +83,7 @@ def is_written_secret(value: str) -> bool:
         not 6 <= len(value) <= 200
         or any(char.isspace() for char in value)
         or is_reference(value)
-        or _NO_SECRET.match(value)
+        or NO_SECRET.match(value)
         or _METHOD.match(value)
     ):
         return False
@@ -314,11 +315,13 @@ def is_certain(value: str, *, camel: bool = False) -> bool:
     return value.isalpha() or any(char.isalnum() for char in value)
 
 
-_NAMED = re.compile(
+#: Identifiers, encodings and numbered documents.
+NAME_OF_CODE = re.compile(
     r"[A-Z][a-z]+-(?:19|20)\d\d|[A-Za-z_][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+|"
     r"_\w+|(?:base|b|utf-?)\d\d\S*|a-z\S*|\w+![a-z]"
 )
-_CODE = re.compile(r"[:/&?%\x24]|^[!@*.+-]|@$|^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+!?$")
+#: Characters of a path, a call or an attribute.
+IN_CODE = re.compile(r"[:/&?%\x24]|^[!@*.+-]|@$|^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+!?$")
 
 
 def is_mixed(value: str) -> bool:
@@ -330,21 +333,6 @@ def is_mixed(value: str) -> bool:
 _ADDRESS = re.compile("0x[0-9a-fA-F]{40}")  # of a wallet, which is public
 _NUMBERED_WORD = re.compile("[a-z]{4,}[0-9]")
 _HYPHENED = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)+")
-
-
-def is_plain_form(value: str) -> bool:
-    """Whether a value has the form of a version, number, address, path, hash or identifier."""
-    return bool(_NO_SECRET.match(value))
-
-
-def is_name_of_code(value: str) -> bool:
-    """Whether a value has the form of an identifier, an encoding or a numbered document."""
-    return bool(_NAMED.fullmatch(value))
-
-
-def is_in_code(value: str) -> bool:
-    """Whether a value has characters of code, such as those of a path, a call or an attribute."""
-    return bool(_CODE.search(value))
 
 
 def shape(value: str) -> str:
