@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import getpass
+import uuid
 from collections.abc import Iterable
 
-from memsearch_engine.core.errors import UsageError
-from memsearch_engine.core.project_location import author_of
+from memsearch_engine.core import repository
+from memsearch_engine.core.errors import NotFound, UsageError
+from memsearch_engine.core.project_location import author_name, author_of
 from memsearch_engine.index.rows import Filter
 from memsearch_engine.index.scan import is_ignored_by_git
 from memsearch_engine.journal.files import day_of, read_day
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.note import Note
+from memsearch_engine.journal.shared import COPY_OF, WRITTEN
+from memsearch_engine.journal.write import Target
 from memsearch_engine.search.files import Files
 from memsearch_engine.search.request import parse
 from memsearch_engine.search.scope import Scope
 from memsearch_engine.sync.sharing import copies, packs
 from memsearch_engine.sync.sharing.copies import Planned, ShareChange, SharedNote
 from memsearch_engine.sync.sharing.packs import Packed, Received
+
+_MIN_NAME = 4
 
 
 class Sharing:
@@ -40,7 +47,18 @@ class Sharing:
         Raises:
             UsageError: the name is not valid.
         """
-        return copies.author(self._scope, name)
+        chosen = (
+            name
+            or self._scope.settings.share.author
+            or repository.user_name(self._scope.place.common_dir)
+            or getpass.getuser()
+        )
+        found = author_name(chosen)
+        if not found:
+            raise UsageError(
+                f"{chosen!r} is no name for a folder", "memsearch config set share.author ana"
+            )
+        return found
 
     def listed(self) -> list[SharedNote]:
         """All shared notes, newest day first."""
@@ -84,9 +102,14 @@ class Sharing:
             The files, which the owner commits.
 
         Raises:
-            Conflict: a copy has changed since.
+            UsageError, Unreachable: a copy is not writable.
         """
-        return copies.write(self._scope, planned)
+        batch, files = uuid.uuid4().hex, dict[str, None]()
+        for one in planned:
+            if one.change in (ShareChange.NEW, ShareChange.CHANGED):
+                copies.put(self._scope, one, WRITTEN, batch)
+                files[one.path] = None
+        return list(files)
 
     def is_ignored(self, path: str) -> bool:
         """Whether git ignores a file of shared notes, so that nobody receives it."""
@@ -100,10 +123,30 @@ class Sharing:
         Raises:
             NotFound: there is no such note.
         """
-        return [Note.of(entry, path) for path, entry in copies.named(self._scope, names)]
+        there = [
+            (file.path, entry)
+            for file, entries in copies.shared_files(self._scope)
+            for entry in entries
+        ]
+        chosen: dict[str, Note] = {}
+        for name in names:
+            found = [
+                Note.of(entry, path)
+                for path, entry in there
+                if len(name) >= _MIN_NAME
+                and (entry.id.startswith(name) or entry.marks.get(COPY_OF, "").startswith(name))
+            ]
+            if not found:
+                raise NotFound(f"no shared note {name}", "`memsearch share` lists them")
+            if len({note.id for note in found}) > 1:
+                raise UsageError(
+                    f"{name} names several shared notes", "`memsearch share` has their whole names"
+                )
+            chosen |= {note.path + note.id: note for note in found}
+        return list(chosen.values())
 
     def withdraw(self, names: Iterable[str]) -> list[Note]:
-        """Remove shared notes from the work tree.
+        """Remove shared notes from the work tree, in one step of undo for each project.
 
         Args:
             names: their ids or those of the original notes.
@@ -114,7 +157,14 @@ class Sharing:
         Raises:
             NotFound: there is no such note.
         """
-        return [Note.of(entry, path) for path, entry in copies.withdraw(self._scope, names)]
+        gone = self.named(names)
+        by_memory: dict[str, list[Target]] = {}
+        for note in gone:
+            target = Target(note.path, note.id, note.hash)
+            by_memory.setdefault(self._scope.memory_of(note.path), []).append(target)
+        for folder, targets in by_memory.items():
+            self._scope.journal.delete(folder, targets)
+        return gone
 
     def pack(self, path: str, planned: list[Planned] | None = None) -> Packed:
         """Write notes into a file for people without this repository.

@@ -9,10 +9,8 @@ note instead.
 from __future__ import annotations
 
 import contextlib
-import getpass
 import os
 import re
-import uuid
 from collections.abc import Iterable, Iterator
 from datetime import date, timedelta
 from enum import StrEnum
@@ -21,8 +19,8 @@ from typing import NamedTuple
 import msgspec
 
 from memsearch_engine.core import repository
-from memsearch_engine.core.errors import NotFound, UsageError
-from memsearch_engine.core.project_location import author_name, author_of, shared_beside
+from memsearch_engine.core.errors import UsageError
+from memsearch_engine.core.project_location import author_of, shared_beside
 from memsearch_engine.core.safe_text import plain, shown_line
 from memsearch_engine.journal import render, shared
 from memsearch_engine.journal.files import DayFile, day_of, read_day
@@ -32,7 +30,6 @@ from memsearch_engine.journal.parse import parse
 from memsearch_engine.journal.quarantine import find_quarantined
 from memsearch_engine.journal.shared import COPY_OF, REVIEW, SHARED, WRITTEN
 from memsearch_engine.journal.text import CleanText
-from memsearch_engine.journal.write import Target, target_of
 from memsearch_engine.search.request import is_expired
 from memsearch_engine.search.scope import Scope
 from memsearch_engine.secrets.scan import redact
@@ -40,7 +37,6 @@ from memsearch_engine.secrets.scan import redact
 #: Marks of a note that also apply to its copy.
 _COPIED = ("confidence", "expires", "branch", "verified")
 REVIEW_DAYS = 180
-_MIN_NAME = 4
 _NAME = re.compile(r"[\w.:=-]{1,200}")  # the name of a session or a turn
 
 
@@ -119,28 +115,6 @@ class Copy(NamedTuple):
     body: CleanText
 
 
-def author(scope: Scope, name: str = "") -> str:
-    """Return the name under which this owner shares notes.
-
-    It is *name*, the setting ``share.author``, git's ``user.name``, or the login name.
-
-    Raises:
-        UsageError: the name is not valid.
-    """
-    chosen = (
-        name
-        or scope.settings.share.author
-        or repository.user_name(scope.place.common_dir)
-        or getpass.getuser()
-    )
-    found = author_name(chosen)
-    if not found:
-        raise UsageError(
-            f"{chosen!r} is no name for a folder", "memsearch config set share.author ana"
-        )
-    return found
-
-
 def folder(scope: Scope) -> str:
     """Return the folder of this project's shared notes.
 
@@ -191,7 +165,7 @@ def plan(
     there = (
         []
         if for_pack
-        else [(file.path, entry) for file, entries in _files(scope) for entry in entries]
+        else [(file.path, entry) for file, entries in shared_files(scope) for entry in entries]
     )
     mine = scope.journal.origin.those((entry.raw for _, entry in there), WRITTEN)
     places = {entry.id: path for path, entry in there if entry.raw in mine}
@@ -220,23 +194,6 @@ def plan(
             )
         )
     return sorted(found, key=lambda one: (one.day, one.lines[:1]))
-
-
-def write(scope: Scope, planned: list[Planned]) -> list[str]:
-    """Write planned copies in one step of undo.
-
-    Returns:
-        The files.
-
-    Raises:
-        UsageError, Unreachable: a copy is not writable.
-    """
-    batch, files = uuid.uuid4().hex, []
-    for one in planned:
-        if one.change in (ShareChange.NEW, ShareChange.CHANGED):
-            put(scope, one, WRITTEN, batch)
-            files.append(one.path)
-    return list(dict.fromkeys(files))
 
 
 def put(scope: Scope, planned: Planned, how: str, batch: str) -> None:
@@ -292,7 +249,7 @@ def listed(scope: Scope) -> list[SharedNote]:
     """All shared notes of these projects, newest day first."""
     origin, today = scope.journal.origin, date.today()
     found = []
-    read = list(_files(scope))
+    read = list(shared_files(scope))
     mine = origin.those((entry.raw for _, entries in read for entry in entries), WRITTEN)
     wanted = {
         entry.marks.get(COPY_OF, "")
@@ -352,52 +309,6 @@ def own_notes(scope: Scope, names: set[str]) -> dict[str, Entry]:
             with contextlib.suppress(OSError):
                 found.update((entry.id, entry) for entry in scope.read(file) if entry.id in names)
     return found
-
-
-def named(scope: Scope, names: Iterable[str]) -> list[tuple[str, Entry]]:
-    """Find shared notes with their files.
-
-    Args:
-        names: their ids or those of the original notes, or prefixes of ids.
-
-    Raises:
-        NotFound: there is no such note.
-    """
-    there = [(file.path, entry) for file, entries in _files(scope) for entry in entries]
-    gone: list[tuple[str, Entry]] = []
-    for name in names:
-        found = [
-            (path, entry)
-            for path, entry in there
-            if len(name) >= _MIN_NAME
-            and (entry.id.startswith(name) or entry.marks.get(COPY_OF, "").startswith(name))
-        ]
-        if not found:
-            raise NotFound(f"no shared note {name}", "`memsearch share` lists them")
-        if len({entry.id for _, entry in found}) > 1:
-            raise UsageError(
-                f"{name} names several shared notes", "`memsearch share` has their whole names"
-            )
-        gone += [one for one in found if one not in gone]
-    return gone
-
-
-def withdraw(scope: Scope, names: Iterable[str]) -> list[tuple[str, Entry]]:
-    """Remove shared notes from the work tree; one step of undo in each project.
-
-    Returns:
-        The removed notes with their files.
-
-    Raises:
-        NotFound: there is no such note.
-    """
-    gone = named(scope, names)
-    by_memory: dict[str, list[Target]] = {}
-    for path, entry in gone:
-        by_memory.setdefault(scope.memory_of(path), []).append(target_of(path, entry))
-    for folder_of, targets in by_memory.items():
-        scope.journal.delete(folder_of, targets)
-    return gone
 
 
 def _refused(scope: Scope, path: str, entry: Entry) -> str:
