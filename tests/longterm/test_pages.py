@@ -15,6 +15,7 @@ import pytest
 from memsearch_engine import Anchor, Memory, SettingsError, UsageError
 from memsearch_engine.core.errors import Conflict, NotFound
 from memsearch_engine.core.llm import spend
+from memsearch_engine.longterm import drafting
 from memsearch_engine.longterm import page_drafts as documents
 from memsearch_engine.longterm.jobs import Jobs
 
@@ -349,13 +350,13 @@ def test_killed_at_any_step_nothing_is_lost_or_doubled(box, memory, model, at):
     script = f"""
 import os, sys
 from memsearch_engine import Memory, Pages
-from memsearch_engine.longterm import jobs, page_drafts, page_review
+from memsearch_engine.longterm import drafting, jobs, pages as documents
 die = lambda *a, **k: os.kill(os.getpid(), 9)
-if {at!r} == "asked": page_drafts.parsed = die
+if {at!r} == "asked": drafting.answered = die
 if {at!r} == "proposed": jobs.Jobs.succeed = die
-real = page_review._put
-if {at!r} == "before-write": page_review._put = die
-if {at!r} == "after-write": page_review._put = lambda *a: (real(*a), die())
+real = documents._put
+if {at!r} == "before-write": documents._put = die
+if {at!r} == "after-write": documents._put = lambda *a: (real(*a), die())
 pages = Memory({str(box.project)!r}, home={str(box.home.root)!r}).pages
 pages.review("project", provider="mine") if {at!r} in ("asked", \
 "proposed") else pages.decide("project", "accepted")
@@ -640,14 +641,14 @@ def test_a_line_that_reads_like_an_order_is_never_injected_even_where_it_was_rel
 
 @pytest.mark.slow
 def test_a_run_that_is_interrupted_leaves_its_place_free_at_once(memory, model, monkeypatch):
-    def interrupted(text):
+    def interrupted(text, shape):
         raise KeyboardInterrupt
 
-    real = documents.parsed
-    monkeypatch.setattr(documents, "parsed", interrupted)
+    real = drafting.answered
+    monkeypatch.setattr(drafting, "answered", interrupted)
     with pytest.raises(KeyboardInterrupt):
         memory.pages.review("project", provider="mine")
-    monkeypatch.setattr(documents, "parsed", real)
+    monkeypatch.setattr(drafting, "answered", real)
     assert memory.pages.review("project", provider="mine").state == "review"
 
 

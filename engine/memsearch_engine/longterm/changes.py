@@ -1,6 +1,6 @@
 """Changes that a model proposes for a document, and the owner's decision on each change.
 
-The documents of the long-term memory (``review``) and the pages of a project (``page_review``) use
+The documents of the long-term memory (``review``) and the pages of a project (``pages``) use
 it. They differ in where a proposal is stored, in how an accepted change is written, and in what is
 remembered of a rejected one.
 """
@@ -18,6 +18,7 @@ import msgspec
 from memsearch_engine.core.errors import Conflict, NotFound, UsageError
 from memsearch_engine.core.home import Home
 from memsearch_engine.journal.disk import locked
+from memsearch_engine.journal.text import FENCE
 from memsearch_engine.longterm import workspace
 
 Verdict = Literal["accepted", "rejected"]
@@ -64,6 +65,10 @@ P = TypeVar("P", bound=Proposed)
 class Review(ABC, Generic[P]):
     """Decides on the pending proposal of one document.
 
+    Args:
+        path: the path that is locked while changes are decided.
+        nothing: the message and the hint of the error that no proposal is pending.
+
     Attributes:
         listing: the command that lists the changes.
         forbidden: a pattern that the owner's own text for a change must not match.
@@ -72,16 +77,8 @@ class Review(ABC, Generic[P]):
     listing: ClassVar[str]
     forbidden: ClassVar[re.Pattern[str]]
 
-    def __init__(self, home: Home) -> None:
-        self.home = home
-
-    @abstractmethod
-    def nothing(self) -> NotFound:
-        """The error to raise if no proposal is pending."""
-
-    @abstractmethod
-    def locked_path(self) -> str:
-        """The path that is locked while changes are decided."""
+    def __init__(self, home: Home, path: str, nothing: tuple[str, str]) -> None:
+        self.home, self.path, self._nothing = home, path, nothing
 
     @abstractmethod
     def pending(self) -> P | None:
@@ -129,10 +126,10 @@ class Review(ABC, Generic[P]):
             Conflict: another proposal is pending by now, or the document changed there.
             UsageError: the text is not allowed in the document.
         """
-        with locked(self.home, self.locked_path()):
+        with locked(self.home, self.path):
             proposal = self.pending()
             if proposal is None:
-                raise self.nothing()
+                raise NotFound(*self._nothing)
             if seen:
                 self.check_seen(proposal, seen)
             wanted = set(numbers)
@@ -162,20 +159,26 @@ class Review(ABC, Generic[P]):
         return workspace.clean(self.home, text.strip("\n")).splitlines()
 
 
-def differences(old: list[str], new: list[str]) -> Iterator[tuple[list[str], list[str], list[str]]]:
-    """Yield (leads, before, after) of each bullet that differs between two versions of a section.
+def differences(
+    before: dict[str, list[str]], after: dict[str, list[str]]
+) -> Iterator[tuple[str, list[str], list[str], list[str]]]:
+    """Yield (section, leads, before, after) of each bullet that differs between two versions.
 
-    A bullet that only moved is skipped.
+    A bullet that only moved within its section is skipped.
+
+    Args:
+        before, after: heading of a section -> its lines.
     """
-    was, now = units(old), units(new)
-    matcher = difflib.SequenceMatcher(None, was, now, autojunk=False)
-    for tag, i, j, k, m in matcher.get_opcodes():
-        for step in range(max(j - i, m - k) if tag != "equal" else 0):
-            gone = list(was[i + step]) if i + step < j and was[i + step] not in now else []
-            come = list(now[k + step]) if k + step < m and now[k + step] not in was else []
-            if gone or come:
-                lead = [line for unit in now[: k + step] for line in unit if line.strip()]
-                yield lead[::-1][:_LEADS], gone, come
+    for heading in dict.fromkeys([*before, *after]):
+        was, now = units(before.get(heading, [])), units(after.get(heading, []))
+        matcher = difflib.SequenceMatcher(None, was, now, autojunk=False)
+        for tag, i, j, k, m in matcher.get_opcodes():
+            for step in range(max(j - i, m - k) if tag != "equal" else 0):
+                gone = list(was[i + step]) if i + step < j and was[i + step] not in now else []
+                come = list(now[k + step]) if k + step < m and now[k + step] not in was else []
+                if gone or come:
+                    lead = [line for unit in now[: k + step] for line in unit if line.strip()]
+                    yield heading, lead[::-1][:_LEADS], gone, come
 
 
 def units(lines: list[str]) -> list[tuple[str, ...]]:
@@ -192,8 +195,77 @@ def units(lines: list[str]) -> list[tuple[str, ...]]:
     return [tuple(lines[start:stop]) for start, stop in found]
 
 
-def find(lines: list[str], wanted: list[str], begin: int = 0, end: int | None = None) -> int:
-    """The index of *wanted* within ``lines[begin:end]``; -1 if it is not there."""
-    last = (len(lines) if end is None else end) - len(wanted)
-    places = range(begin, last + 1)
-    return next((n for n in places if lines[n : n + len(wanted)] == wanted), -1)
+def applied(hunk: Hunk, text: str) -> str:
+    """Apply a change to the text of a document with sections. All other bytes stay the same.
+
+    Raises:
+        Conflict: the lines to change are not there any more.
+    """
+    ended = [line for line in re.split(r"(?<=\n)", text) if line]
+    lines = [line.rstrip("\r\n") for line in ended]
+    newline = "\r\n" if ended and ended[0].endswith("\r\n") else "\n"
+    spans, place = [], 0
+    for heading, under in section_spans(lines):
+        begin = place + bool(heading)  # after its heading
+        place = begin + len(under)
+        spans += [(begin, place)] if heading == hunk.section else []
+
+    def find(wanted: list[str]) -> int:
+        """The index of *wanted* in the section; -1 if it is not there."""
+        size = len(wanted)
+        places = (n for begin, end in spans for n in range(begin, end + 1 - size))
+        return next((n for n in places if lines[n : n + size] == wanted), -1)
+
+    if hunk.after and find(hunk.after) >= 0 and (not hunk.before or find(hunk.before) < 0):
+        return text  # already applied
+    come = [f"{line}{newline}" for line in hunk.after]
+    if hunk.before:
+        found = find(hunk.before)
+        if found < 0:
+            raise Conflict(
+                f"what it changes is not there any more: {hunk.before[0][:80]}",
+                "reject it, or wait for the next review",
+            )
+        ended[found : found + len(hunk.before)] = come
+        return "".join(ended)
+    if ended and not ended[-1].endswith("\n"):
+        ended[-1] += newline
+    if spans:
+        begin, end = spans[0]
+        while end > begin and not lines[end - 1].strip():
+            end -= 1
+        leads = (
+            n + 1 for lead in hunk.leads for b, e in spans for n in range(b, e) if lines[n] == lead
+        )
+        at = next(leads, end)
+        ended[at:at] = [*([newline] if at == begin and hunk.section else []), *come]
+    else:
+        gap = [newline] if lines and lines[-1].strip() else []
+        ended += [*gap, f"{hunk.section}{newline}", newline, *come]
+    return "".join(ended)
+
+
+def lines_with_headings(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
+    """Yield each line, and whether it is a heading.
+
+    A code block has no headings. A fence is closed by another one of at least the same length
+    (CommonMark).
+    """
+    fence = ""
+    for line in lines:
+        mark = FENCE.match(line)
+        if mark and not fence:
+            fence = mark[1]
+        elif mark and mark[1].startswith(fence) and not line.strip().strip(mark[1][0]):
+            fence = ""
+        yield line, not fence and not mark and bool(re.match(r"#{1,6}\s", line))
+
+
+def section_spans(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield (heading, lines under it) of each section ``## …``, in the order of the text."""
+    heading, begin = "", 0
+    for number, (line, is_heading) in enumerate(lines_with_headings(lines)):
+        if is_heading and line.startswith("## "):
+            yield heading, lines[begin:number]
+            heading, begin = line.strip(), number + 1
+    yield heading, lines[begin:]

@@ -2,6 +2,9 @@
 
 The pages of a project (``page_drafts``) and its skills (``skill_drafts``) use it. They differ in
 the question, in the format of the answer, and in how an answer is stored.
+
+A model behind an API may look things up with tools. An agent's command line is asked once. Both
+respect the daily token cap.
 """
 
 from __future__ import annotations
@@ -19,15 +22,19 @@ import msgspec
 from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import SettingsError
 from memsearch_engine.core.home import Home
-from memsearch_engine.core.llm.reply import ModelError
+from memsearch_engine.core.llm import cli, spend, tools
+from memsearch_engine.core.llm.providers import complete
+from memsearch_engine.core.llm.reply import ModelError, Reply
+from memsearch_engine.core.llm.tokens import estimate
 from memsearch_engine.core.projects import Project
 from memsearch_engine.core.settings import Settings, SkillTask, Task
 from memsearch_engine.longterm import reading
-from memsearch_engine.longterm.asking import Asker
 from memsearch_engine.longterm.jobs import NOTHING_TO_DO, Claim, Jobs, Refusal
 from memsearch_engine.longterm.reading import Material
 
 Kind = Literal["project_review", "user_profile", "memory_to_skill"]
+PURPOSE = "documents"
+_MAX_TURNS = 8
 _JSON = re.compile(r"\A\s*(?:```(?:json)?\s*\n)?(\{.*\})\s*(?:\n```)?\s*\Z", re.S)
 
 
@@ -55,6 +62,9 @@ def enabled(settings: Settings, kind: Kind) -> tuple[str, Task | SkillTask] | No
 class Drafting(ABC, Generic[T, A, R]):
     """One request to draft a document.
 
+    Attributes:
+        shape: the JSON object that the model must answer with.
+
     Args:
         agent: the agent that provides the command line if the task uses the agent's own provider.
         task: the settings table of the task.
@@ -64,6 +74,7 @@ class Drafting(ABC, Generic[T, A, R]):
     """
 
     kind: ClassVar[Kind]
+    shape: type[A]
 
     def __init__(
         self,
@@ -85,7 +96,8 @@ class Drafting(ABC, Generic[T, A, R]):
             model=model or ("" if provider else task.model),
         )
         self.stop, self.clock = stop, clock
-        self.asker: Asker | None = None
+        self.tokens = 0  # that the model has used
+        self._booked = 0
         self.folder = reading.folder_of(project, self.task.input_dir)
         #: Writes the draft, in the transaction that ends the job, with the schema it needs.
         self.writes: tuple[Callable[[sqlite3.Connection], None], str] | None = None
@@ -103,21 +115,12 @@ class Drafting(ABC, Generic[T, A, R]):
         """The question for the model."""
 
     @abstractmethod
-    def parsed(self, text: str) -> A:
-        """Parse the model's answer. Raises ModelError for another format."""
-
-    @abstractmethod
     def take(self, answer: A, material: Material) -> R:
         """Store an answer as a draft."""
 
     def system(self) -> str:
         """The instructions of the task."""
         return prompt(self.settings, self.kind)
-
-    @property
-    def tokens(self) -> int:
-        """The tokens that the model has used."""
-        return self.asker.tokens if self.asker else 0
 
     def run(self, *, force: bool = False) -> R:
         """Draft if there are notes since the last run and the pause after it is over.
@@ -148,24 +151,99 @@ class Drafting(ABC, Generic[T, A, R]):
         return found
 
     def _work(self, jobs: Jobs, claim: Claim, lost: Callable[[], bool]) -> R:
-        found = self._drafted(lost)
+        stop = self.stop
+        self.stop = lambda: lost() or stop()
+        found = self._drafted()
         work, schema = self.writes or (None, "")
         jobs.finish(claim, found.state if self.tokens else NOTHING_TO_DO, work, schema)
         return found
 
-    def _drafted(self, lost: Callable[[], bool]) -> R:
+    def _drafted(self) -> R:
         room = self.room()
         if room <= 0:
             return self.result("unchanged", "the page is as long as what a model may be shown")
         material = reading.collect(self.home, self.project, self.folder, room)
         if not material.notes:
             return self.result("unchanged", "there is no note that a model may be shown")
-        self.asker = Asker(
-            self.home, self.settings, self.task, self.agent, lambda: lost() or self.stop()
-        )
         question = self.question(material)
-        answer = self.asker.ask(self.system(), question, material, self.parsed)
+        text = self._reply(question, material)
+        try:
+            answer = answered(text, self.shape)
+        except ModelError:  # the question is asked once more
+            answer = answered(self._reply(question, material), self.shape)
         return self.take(answer, material)
+
+    def _reply(self, question: str, material: Material) -> str:
+        limits, llm, task = self.settings.documents, self.settings.llm, self.task
+        system, is_named = self.system(), task.provider in llm.providers
+        if task.provider == cli.PROVIDER and not self.agent:
+            raise SettingsError(
+                "whose own model? name the agent", f"--provider {' or '.join(cli.agents())}"
+            )
+        needed = estimate(system + question) + limits.answer_tokens
+        try:
+            if task.provider != cli.PROVIDER and (is_named or not cli.can_ask(task.provider)):
+                return tools.work(
+                    llm,
+                    task.provider,
+                    task.model,
+                    system,
+                    question,
+                    reading.tools_for(material),
+                    max_turns=_MAX_TURNS,
+                    # text that the model looks up is counted afterwards
+                    before_turn=lambda: self._reserve(needed),
+                    after_turn=self._settle,
+                    answer_tokens=limits.answer_tokens,
+                )
+            self._reserve(needed)
+            reply = complete(
+                llm,
+                task.provider,
+                system,
+                question,
+                agent=self.agent,
+                model=task.model,
+                max_tokens=limits.answer_tokens,
+            )
+        except ModelError as error:
+            if self._booked:
+                spend.settle(self.home, llm, self._booked, task.provider, error)
+            raise
+        self._settle(reply)
+        return reply.text
+
+    def _reserve(self, tokens: int) -> None:
+        """Reserve the tokens of the next request.
+
+        Raises:
+            ModelError: the drafting was cancelled, or the daily cap leaves no room.
+        """
+        cap, task = self.settings.documents.daily_tokens, self.task
+        if self.stop():
+            raise ModelError(
+                "it was told to stop, or another process took the job over", again=True
+            )
+        self._booked = spend.reserve(
+            self.home,
+            purpose=PURPOSE,
+            provider=task.provider,
+            model=task.model,
+            agent=self.agent,
+            tokens=tokens,
+            cap=cap,
+        )
+        if not self._booked:
+            raise ModelError(
+                f"the day's {cap:,} tokens (documents.daily_tokens) don't suffice: {tokens:,} may "
+                "be needed",
+                again=True,
+            )
+
+    def _settle(self, reply: Reply) -> None:
+        self.tokens += reply.input_tokens + reply.output_tokens
+        spend.settle(self.home, self.settings.llm, self._booked, self.task.provider, reply)
+        self._booked = 0
 
 
 def prompt(settings: Settings, kind: str) -> str:

@@ -211,26 +211,6 @@ class Jobs:
             return done.rowcount == 1
 
     @contextlib.contextmanager
-    def settling(self, claim: Claim) -> Iterator[threading.Event]:
-        """``kept_alive`` that also ends the job if the block raises an error, and raises it again.
-
-        The job then waits for other settings or for its next try. After an interrupt it can be
-        claimed at once.
-        """
-        try:
-            with self.kept_alive(claim) as lost:
-                yield lost
-        except SettingsError as error:
-            self.fail(claim, str(error), again=False)
-            raise
-        except (MemsearchError, OSError) as error:
-            self.fail(claim, str(error))
-            raise
-        except BaseException:
-            self.release(claim, "interrupted")
-            raise
-
-    @contextlib.contextmanager
     def kept_alive(self, claim: Claim) -> Iterator[threading.Event]:
         """Prolong the lease while the block runs. The event is set if the claim was lost."""
         lost, over = threading.Event(), threading.Event()
@@ -320,7 +300,10 @@ class Jobs:
         work: Callable[[Callable[[], bool]], T],
         failed: Callable[[str], T],
     ) -> T:
-        """Do the work of a job.
+        """Do the work of a job, and end the job if the work raises an error.
+
+        The job then waits for other settings or for its next try. After an interrupt it can be
+        claimed at once.
 
         Args:
             work: ends the job itself (``finish``). Its argument is a function that says whether
@@ -331,12 +314,17 @@ class Jobs:
             SettingsError: the settings name no usable model.
         """
         try:
-            with self.settling(claim) as lost:
+            with self.kept_alive(claim) as lost:
                 return work(lost.is_set)
-        except SettingsError:
+        except SettingsError as error:
+            self.fail(claim, str(error), again=False)
             raise
         except (MemsearchError, OSError) as error:
+            self.fail(claim, str(error))
             return failed(str(error))
+        except BaseException:
+            self.release(claim, "interrupted")
+            raise
 
     def finish(
         self,

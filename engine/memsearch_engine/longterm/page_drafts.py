@@ -21,19 +21,19 @@ from memsearch_engine.injection.usage import cited
 from memsearch_engine.journal.instructions import orders
 from memsearch_engine.journal.text import FENCE, plain
 from memsearch_engine.longterm import reading
-from memsearch_engine.longterm.changes import Hunk, differences
-from memsearch_engine.longterm.drafting import Drafting, answered
-from memsearch_engine.longterm.page_review import PageProposal, pending
+from memsearch_engine.longterm.changes import Hunk, differences, lines_with_headings
+from memsearch_engine.longterm.drafting import Drafting
 from memsearch_engine.longterm.pages import (
     FILES,
     PAGES,
     SCHEMA,
     TASKS,
     Page,
+    PageProposal,
     accepted_text,
     chosen,
     lines_of,
-    lines_with_headings,
+    pending,
     read,
     sections,
     spots_of,
@@ -115,6 +115,7 @@ def run(
 
 class _PageDrafting(Drafting[Task, PageAnswer, PageDraftResult]):
     page: Page
+    shape = PageAnswer
 
     def result(self, state: str, reason: str) -> PageDraftResult:
         return PageDraftResult(self.page, state, reason)
@@ -146,9 +147,6 @@ class _PageDrafting(Drafting[Task, PageAnswer, PageDraftResult]):
         lines = lines_with_headings(self._before.splitlines())
         proposed = {spot[1] for spot in spots_of(self._before) if known.get(spot) == "made"}
         return {line for line, _ in lines if line.strip()} - proposed
-
-    def parsed(self, text: str) -> PageAnswer:
-        return parsed(text)
 
     def take(self, answer: PageAnswer, material: Material) -> PageDraftResult:
         if answer.action == "none" or not answer.content.strip():
@@ -187,11 +185,6 @@ class _Project(_PageDrafting):
 
 class _User(_PageDrafting):
     page, kind = "user", "user_profile"
-
-
-def parsed(text: str) -> PageAnswer:
-    """Parse a model's answer: one JSON object with the requested keys. Raises ModelError."""
-    return answered(text, PageAnswer)
 
 
 def checked(home: Home, text: str, page: Page, material: Material) -> tuple[str, int]:
@@ -245,12 +238,8 @@ def _without_citations(line: str) -> str:
 
 def hunks_between(before: str, after: str) -> list[Hunk]:
     """The changes between two versions of a page, bullet by bullet within sections."""
-    old, new = sections(before), sections(after)
-    found: list[Hunk] = []
-    for heading in [*old, *(name for name in new if name not in old)]:
-        for leads, gone, come in differences(old.get(heading, []), new.get(heading, [])):
-            found.append(Hunk(len(found) + 1, "", heading, leads, gone, come, []))
-    return found
+    pieces = differences(sections(before), sections(after))
+    return [Hunk(number, "", *piece, []) for number, piece in enumerate(pieces, 1)]
 
 
 def without_owners(hunk: Hunk, own: set[str]) -> Hunk | None:

@@ -2,7 +2,7 @@
 
 They are files in the project's ``.memsearch``. A model proposes changes from the newest notes
 (``page_drafts``) if the owner enabled that (the tasks ``project_review`` and ``user_profile``) or
-asks for it. No change takes effect until the owner accepts it (``page_review``), and no proposal
+asks for it. No change takes effect until the owner accepts it (``PageReview``), and no proposal
 changes a line that the owner wrote. Only lines that the owner accepted or released are injected and
 found by searches, because the file may have come with a clone.
 """
@@ -12,21 +12,30 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Iterable
 from typing import Literal, cast
 
 import msgspec
 
 from memsearch_engine.core import freshness, safe_files
-from memsearch_engine.core.errors import SettingsError, Unreachable
+from memsearch_engine.core.errors import Conflict, SettingsError, Unreachable
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.migrations import transaction
 from memsearch_engine.core.projects import Project
 from memsearch_engine.core.settings import Settings, Task
 from memsearch_engine.core.state import using
+from memsearch_engine.journal.disk import append, locked, replace
 from memsearch_engine.journal.instructions import orders
-from memsearch_engine.journal.text import FENCE, plain
-from memsearch_engine.longterm.changes import Hunk
+from memsearch_engine.journal.text import plain
+from memsearch_engine.longterm.changes import (
+    Hunk,
+    Proposed,
+    Review,
+    applied,
+    lines_with_headings,
+    section_spans,
+)
 from memsearch_engine.longterm.drafting import enabled
 from memsearch_engine.secrets.scan import redact
 
@@ -39,6 +48,7 @@ TASKS: dict[Page, Literal["project_review", "user_profile"]] = {
     "user": "user_profile",
 }
 _MAX_FILE = 256 * 1024
+_VERSIONS = 20  # versions of a page that can be undone
 _UNDER = "\x1f"  # separates headings
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS living_waiting (
@@ -197,22 +207,6 @@ def spots_of(text: str) -> list[Spot]:
     return found
 
 
-def lines_with_headings(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
-    """Yield each line, and whether it is a heading.
-
-    A code block has no headings. A fence is closed by another one of at least the same length
-    (CommonMark).
-    """
-    fence = ""
-    for line in lines:
-        mark = FENCE.match(line)
-        if mark and not fence:
-            fence = mark[1]
-        elif mark and mark[1].startswith(fence) and not line.strip().strip(mark[1][0]):
-            fence = ""
-        yield line, not fence and not mark and bool(re.match(r"#{1,6}\s", line))
-
-
 def note_lines(
     db: sqlite3.Connection, project: Project, page: Page, spots: Iterable[Spot], how: str
 ) -> None:
@@ -235,16 +229,6 @@ def sections(text: str) -> dict[str, list[str]]:
     return found
 
 
-def section_spans(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
-    """Yield (heading, lines under it) in the order of the text."""
-    heading, begin = "", 0
-    for number, (line, is_heading) in enumerate(lines_with_headings(lines)):
-        if is_heading and line.startswith("## "):
-            yield heading, lines[begin:number]
-            heading, begin = line.strip(), number + 1
-    yield heading, lines[begin:]
-
-
 def bytes_of(path: str) -> bytes | None:
     """The bytes of a file; None if there is no file. Raises Unreachable."""
     try:
@@ -255,3 +239,168 @@ def bytes_of(path: str) -> bytes | None:
         raise Unreachable(
             f"{path} can't be read: {error.strerror or error}", "nothing was changed"
         ) from error
+
+
+# -- proposals and decisions
+
+
+class PageProposal(Proposed, kw_only=True):
+    """A proposal for a page.
+
+    Attributes:
+        id: the name of the proposal.
+        reason: the model's reason.
+    """
+
+    id: str
+    page: Page
+    reason: str
+
+
+def pending(home: Home, project: Project) -> list[PageProposal]:
+    """The pending proposals of a project."""
+    with using(home, SCHEMA) as db:
+        rows = db.execute(
+            "SELECT body FROM living_waiting WHERE project=? ORDER BY page", (project.id,)
+        ).fetchall()
+    return [msgspec.json.decode(body, type=PageProposal) for (body,) in rows]
+
+
+class PageReview(Review[PageProposal]):
+    """Decides on the proposal for one page. Each accepted change can be undone."""
+
+    listing = "memsearch pages show"
+    forbidden = re.compile(r"(?m)^\s{0,3}#|<!--|memsearch-memory")
+
+    def __init__(self, home: Home, settings: Settings, project: Project, page: Page) -> None:
+        hint = "`memsearch pages review` looks whether there is anything to propose"
+        path = path_of(settings, project, page)
+        super().__init__(home, path, (f"nothing waits for {FILES[page]}", hint))
+        self.project, self.page = project, page
+        self._key = (project.id, page)
+
+    def pending(self) -> PageProposal | None:
+        """The pending proposal for the page."""
+        found = pending(self.home, self.project)
+        return next((draft for draft in found if draft.page == self.page), None)
+
+    def store(self, proposal: PageProposal) -> None:
+        """Store the decisions. A proposal without open changes is deleted."""
+        with using(self.home, SCHEMA) as db, transaction(db):
+            if proposal.waiting:
+                db.execute(
+                    "INSERT OR REPLACE INTO living_waiting (project, page, body) VALUES (?,?,?)",
+                    (*self._key, msgspec.json.encode(proposal)),
+                )
+            else:
+                db.execute("DELETE FROM living_waiting WHERE project=? AND page=?", self._key)
+
+    def reopen(self, draft: PageProposal) -> bool:
+        """Make rejected changes pending again.
+
+        Returns False if other changes are pending by now.
+        """
+        now = self.pending()
+        if now is not None and now.id != draft.id:
+            return False
+        self.store(draft)
+        return True
+
+    def accept(self, hunks: list[Hunk]) -> None:
+        """Write changes into the page, all or none, and record them for ``undo``.
+
+        Raises Conflict.
+        """
+        if not os.path.isdir(self.project.root):
+            raise Unreachable(f"{self.project.root} is gone", "nothing was written")
+        before = bytes_of(self.path)
+        text = (before or b"").decode("utf-8", "surrogateescape")
+        for hunk in hunks:
+            text = applied(hunk, text)
+        after = text.encode("utf-8", "surrogateescape")
+        come = {line for hunk in hunks for line in hunk.after}
+        spots = spots_of(plain(after.decode("utf-8", "replace")))
+        # The record comes before the file: a record of a change that was not written does no harm.
+        with using(self.home, SCHEMA) as db, transaction(db):
+            made = (spot for spot in spots if spot[1] in come)
+            note_lines(db, self.project, self.page, made, "made")
+            db.execute(
+                "INSERT INTO living_versions (project, page, path, at, before, after)"
+                " VALUES (?,?,?,?,?,?)",
+                (*self._key, self.path, time.time(), before, after),
+            )
+            db.execute(
+                "DELETE FROM living_versions WHERE project=? AND page=? AND id NOT IN"
+                " (SELECT id FROM living_versions WHERE project=? AND page=?"
+                " ORDER BY id DESC LIMIT ?)",
+                (*self._key, *self._key, _VERSIONS),
+            )
+        _put(self.path, before, after)
+
+    def newest(self) -> int:
+        """The number of the last accepted change; 0 where there is none."""
+        query = (
+            "SELECT coalesce(max(id), 0) FROM living_versions WHERE project=? AND page=? AND path=?"
+        )
+        with using(self.home, SCHEMA) as db:
+            return int(db.execute(query, (*self._key, self.path)).fetchone()[0])
+
+    def undo(self, number: int = 0) -> str:
+        """Undo the last accepted change. Its lines no longer count as accepted.
+
+        Args:
+            number: the change that was shown (``newest``); 0 for any.
+
+        Returns:
+            The page's file; '' if there is no change.
+
+        Raises:
+            Conflict: another change is the last one by now, or the page was changed since.
+        """
+        with locked(self.home, self.path):
+            last = self.newest()
+            if not last:
+                return ""
+            if number and number != last:
+                raise Conflict("another change was accepted since", "undo that one first")
+            with using(self.home, SCHEMA) as db:
+                query = "SELECT before, after FROM living_versions WHERE id=?"
+                before, after = db.execute(query, (last,)).fetchone()
+            now = bytes_of(self.path)
+            if now == after:
+                _put(self.path, now, before)
+            elif now != before:  # if the file has its old text, the change was never written
+                raise Conflict(f"{self.path} has changed since", "look at it; nothing was changed")
+            was, made = (
+                set(spots_of(plain((text or b"").decode("utf-8", "replace"))))
+                for text in (before, after)
+            )
+            with using(self.home, SCHEMA) as db, transaction(db):
+                db.executemany(
+                    "DELETE FROM living_lines"
+                    " WHERE project=? AND page=? AND trail=? AND line=? AND how='made'",
+                    [(*self._key, *spot) for spot in made - was],
+                )
+                db.execute("DELETE FROM living_versions WHERE id=?", (last,))
+        return self.path
+
+
+def _put(path: str, before: bytes | None, after: bytes | None) -> None:
+    """Replace the file's content *before* by *after*; None means no file.
+
+    Raises:
+        Conflict: the file has another content.
+        Unreachable: the file is not writable.
+    """
+    if before == after:
+        return
+    if after is None:
+        if bytes_of(path) != before:
+            raise Conflict(f"{path} has changed since", "look at it; nothing was changed")
+        os.unlink(path)
+    elif before is None:
+        if bytes_of(path) is not None:
+            raise Conflict(f"{path} has come to be meanwhile", "look at it; nothing was changed")
+        append(path, after)
+    else:
+        replace(path, before, after)

@@ -17,8 +17,7 @@ from memsearch_engine.longterm import injected, page_drafts
 from memsearch_engine.longterm import pages as documents
 from memsearch_engine.longterm.changes import Hunk
 from memsearch_engine.longterm.page_drafts import PageDraftResult
-from memsearch_engine.longterm.page_review import PageProposal, PageReview
-from memsearch_engine.longterm.pages import Page, PageState, Spot
+from memsearch_engine.longterm.pages import Page, PageProposal, PageReview, PageState, Spot
 from memsearch_engine.search.scope import Scope
 
 _BEGIN = "<!-- memsearch:begin, kept by `memsearch pages propose`; `--undo` takes it out -->"

@@ -22,9 +22,17 @@ from memsearch_engine.core.state import using
 from memsearch_engine.injection.usage import cited
 from memsearch_engine.journal.disk import locked
 from memsearch_engine.longterm import workspace
-from memsearch_engine.longterm.changes import Hunk, Proposed, Review, Verdict, differences, find
+from memsearch_engine.longterm.changes import (
+    Hunk,
+    Proposed,
+    Review,
+    Verdict,
+    applied,
+    differences,
+    section_spans,
+)
 from memsearch_engine.longterm.store import SessionMemories, plain_line
-from memsearch_engine.longterm.workspace import ArtifactSection, InvalidArtifacts
+from memsearch_engine.longterm.workspace import InvalidArtifacts
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS longterm_waiting (
@@ -80,14 +88,10 @@ def _pieces(
 
     A file without sections is one piece.
     """
-    if path not in (workspace.MEMORY, workspace.SUMMARY):
-        if before != after:
-            yield "", [], before.splitlines(), after.splitlines()
-        return
-    old, new = _by_heading(before), _by_heading(after)
-    for heading in [*old, *(name for name in new if name not in old)]:
-        for piece in differences(old.get(heading, []), new.get(heading, [])):
-            yield heading, *piece
+    if path in (workspace.MEMORY, workspace.SUMMARY):
+        yield from differences(_by_heading(before), _by_heading(after))
+    elif before != after:
+        yield "", [], before.splitlines(), after.splitlines()
 
 
 def _by_heading(text: str) -> dict[str, list[str]]:
@@ -158,14 +162,9 @@ class _FactsReview(Review[Proposal]):
     listing = "memsearch longterm review"
     forbidden = re.compile(r"(?m)^#{1,2}\s|<!--|memsearch-memory")
 
-    def nothing(self) -> NotFound:
-        return NotFound(
-            "nothing waits for review",
-            "`memsearch longterm status` says when something was consolidated last",
-        )
-
-    def locked_path(self) -> str:
-        return str(self.home.longterm)
+    def __init__(self, home: Home) -> None:
+        hint = "`memsearch longterm status` says when something was consolidated last"
+        super().__init__(home, str(home.longterm), ("nothing waits for review", hint))
 
     def pending(self) -> Proposal | None:
         return pending(self.home)
@@ -274,54 +273,20 @@ def apply(hunk: Hunk, text: str) -> str:
                 "reject it, or wait for the next consolidation",
             )
         return "\n".join(hunk.after) + "\n" if hunk.after else ""
-    head, sections = _split(hunk.path, text)
-    section = next((s for s in sections if s.heading == hunk.section), None)
-    if section is None:
-        if hunk.before:
-            raise Conflict(f"the section {hunk.section!r} is gone from {hunk.path}")
-        section = ArtifactSection("", hunk.section, [""])
-        sections.append(section)
-    lines = section.lines
-    if hunk.before:
-        place = find(lines, hunk.before)
-        if place < 0:
-            if hunk.after and find(lines, hunk.after) >= 0:
-                return text  # already applied
-            raise Conflict(
-                f"what it changes is no longer in {hunk.path}: {hunk.before[0][:80]}",
-                "reject it, or edit the file",
-            )
-        lines[place : place + len(hunk.before)] = hunk.after
-    elif find(lines, hunk.after) < 0:
-        place = next((lines.index(lead) + 1 for lead in hunk.leads if lead in lines), -1)
-        if place < 0:
-            place = len(lines)
-            while place and not lines[place - 1].strip():
-                place -= 1
-        lines[place:place] = hunk.after
-    body = [
-        head,
-        *(
-            "\n".join([s.heading, *s.lines]).rstrip() + "\n"
-            for s in sections
-            if any(line.strip() for line in s.lines)
-        ),
-    ]
-    return "\n".join(part for part in body if part)
-
-
-def _split(path: str, text: str) -> tuple[str, list[ArtifactSection]]:
     try:
-        sections = workspace.sections(text)
+        workspace.sections(text)
     except InvalidArtifacts as error:
         raise Conflict(
-            f"{path} has no sections any more: {error}", "mend the file, or move it aside"
+            f"{hunk.path} has no sections any more: {error}", "mend the file, or move it aside"
         ) from error
-    head = text.partition("\n## ")[0] if not text.startswith("## ") else ""
-    head = head if sections or not text.startswith("## ") else ""
-    if path == workspace.SUMMARY and not head.strip():
-        head = workspace.VERSION
-    return head.rstrip() + "\n" if head.strip() else "", sections
+    if hunk.path == workspace.SUMMARY and (not text.strip() or text.startswith("## ")):
+        text = f"{workspace.VERSION}\n\n{text}"
+    spans = section_spans(applied(hunk, text).splitlines())
+    return "\n".join(
+        "\n".join([heading, *lines]).strip() + "\n"
+        for heading, lines in spans
+        if any(line.strip() for line in lines)
+    )
 
 
 def take(home: Home, hunks: list[Hunk]) -> None:

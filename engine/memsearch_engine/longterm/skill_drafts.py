@@ -22,7 +22,7 @@ from memsearch_engine.core.settings import Settings, SkillTask
 from memsearch_engine.journal.instructions import orders
 from memsearch_engine.journal.text import balance_fences, plain
 from memsearch_engine.longterm import reading
-from memsearch_engine.longterm.drafting import Drafting, answered
+from memsearch_engine.longterm.drafting import Drafting
 from memsearch_engine.longterm.reading import Material
 from memsearch_engine.longterm.skills import (
     TASK,
@@ -128,7 +128,7 @@ def distill(
 
 
 class _SkillDrafting(Drafting[SkillTask, SkillsAnswer, SkillDraftResult]):
-    kind = TASK
+    kind, shape = TASK, SkillsAnswer
 
     def result(self, state: str, reason: str) -> SkillDraftResult:
         return SkillDraftResult(state, reason)
@@ -164,9 +164,6 @@ class _SkillDrafting(Drafting[SkillTask, SkillsAnswer, SkillDraftResult]):
                 *commands,
             ]
         return "\n".join([*parts, "", f"<notes>\n{reading.quoted(material.text)}\n</notes>"])
-
-    def parsed(self, text: str) -> SkillsAnswer:
-        return answered(text, SkillsAnswer)
 
     def take(self, answer: SkillsAnswer, material: Material) -> SkillDraftResult:
         found = SkillDraftResult("unchanged", "nothing that recurs is worth a skill")

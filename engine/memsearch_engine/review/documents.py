@@ -10,8 +10,7 @@ import msgspec
 from memsearch_engine.agents.patches import Patch
 from memsearch_engine.core.errors import MemsearchError
 from memsearch_engine.longterm.changes import Hunk
-from memsearch_engine.longterm.page_review import PageProposal
-from memsearch_engine.longterm.pages import Page
+from memsearch_engine.longterm.pages import Page, PageProposal
 from memsearch_engine.longterm.review import Proposal
 from memsearch_engine.review.item import MAX_LINES, Line, Parts, ReviewItem, Step, many
 

@@ -12,7 +12,7 @@ from memsearch_engine.capture.capture_pipeline import CapturePipeline
 from memsearch_engine.capture.coverage import Coverage, alarms, report
 from memsearch_engine.capture.ledger import MissedTurn, TurnOutcome
 from memsearch_engine.core.errors import MemsearchError
-from memsearch_engine.longterm import page_review, pipeline, review
+from memsearch_engine.longterm import pages, pipeline, review
 from memsearch_engine.service.answers import (
     CaptureStatus,
     QueuedEvent,
@@ -57,7 +57,7 @@ class CaptureHandlers:
         proposed += sum(
             len(draft.waiting)
             for project in distinct(projects)
-            for draft in page_review.pending(self._state.home, project)
+            for draft in pages.pending(self._state.home, project)
         )
         with self._counting:
             quarantined = self._waiting.count(

@@ -291,7 +291,7 @@ def listed(scope: Scope) -> list[SharedNote]:
     return found
 
 
-def _files(scope: Scope) -> Iterator[tuple[DayFile, list[Entry]]]:
+def shared_files(scope: Scope) -> Iterator[tuple[DayFile, list[Entry]]]:
     """Yield the shared files with their entries. Unreadable files are skipped (see `doctor`)."""
     for file in scope.files():
         if author_of(file.path):
