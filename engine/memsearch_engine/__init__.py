@@ -191,7 +191,7 @@ _PUBLIC = {
     "CaptureStatus": "service.answers",
     "Change": "journal.history",
     "CommandRuns": "actions.answers",
-    "Compact": "longterm.digest.api",
+    "Compact": "longterm.digest.compact",
     "Configuration": "service.configuration",
     "Conflict": "core.errors",
     "Conflicts": "review.conflicts",
@@ -383,8 +383,7 @@ if TYPE_CHECKING:
     from memsearch_engine.journal.write import Target
     from memsearch_engine.longterm.api import LongTerm
     from memsearch_engine.longterm.changes import Hunk
-    from memsearch_engine.longterm.digest.api import Compact
-    from memsearch_engine.longterm.digest.compact import Digest, DigestRequest
+    from memsearch_engine.longterm.digest.compact import Compact, Digest, DigestRequest
     from memsearch_engine.longterm.facts import Fact
     from memsearch_engine.longterm.forgetting import Match, Trash
     from memsearch_engine.longterm.learned import SessionMemoryUsage

@@ -352,8 +352,7 @@ class Memory:
             NotFound: the source has no notes.
             SettingsError: no such provider.
         """
-        from memsearch_engine.longterm.digest.api import Compact
-        from memsearch_engine.longterm.digest.compact import DigestRequest
+        from memsearch_engine.longterm.digest.compact import Compact, DigestRequest
 
         return Compact(self._scope, self.search, source, asked or DigestRequest())
 

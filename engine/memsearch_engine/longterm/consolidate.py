@@ -258,16 +258,27 @@ class _Run:
         if cli.can_ask(chosen.provider) and chosen.provider not in self.settings.llm.providers:
             self._before_turn()
             left = max(1.0, self.ends - time.monotonic())
-            # the usage of an agent's command line is known only at its end
-            booked = self._reserve(limits.run_tokens)
-            try:
-                reply = cli.edit(
+            reply = spend.capped(
+                self.home,
+                self.settings.llm,
+                lambda: cli.edit(
                     chosen.provider, chosen.model, system, task, self.folder, left, self._unwanted
+                ),
+                purpose=PURPOSE,
+                provider=chosen.provider,
+                model=chosen.model,
+                agent="",
+                # the usage of an agent's command line is known only at its end
+                tokens=limits.run_tokens,
+                cap=limits.daily_tokens,
+            )
+            if reply is None:
+                used = spend.today(self.home, PURPOSE)
+                raise ModelError(
+                    f"the day's {limits.daily_tokens:,} tokens don't suffice: {used:,} are used, "
+                    f"{limits.run_tokens:,} may be needed",
+                    again=True,
                 )
-            except ModelError as error:
-                spend.settle(self.home, self.settings.llm, booked, chosen.provider, error)
-                raise
-            spend.settle(self.home, self.settings.llm, booked, chosen.provider, reply)
             self.tokens += reply.input_tokens + reply.output_tokens
             return
         if chosen.provider == cli.PROVIDER:
@@ -301,26 +312,6 @@ class _Run:
         return "\n".join(
             ["Bring the long-term memory up to date.", "", *listed, "What changed:", "", shown]
         )
-
-    def _reserve(self, tokens: int) -> int:
-        chosen, cap = self.settings.longterm.consolidate, self.settings.longterm.daily_tokens
-        booked = spend.reserve(
-            self.home,
-            purpose=PURPOSE,
-            provider=chosen.provider,
-            model=chosen.model,
-            agent="",
-            tokens=tokens,
-            cap=cap,
-        )
-        if not booked:
-            used = spend.today(self.home, PURPOSE)
-            raise ModelError(
-                f"the day's {cap:,} tokens don't suffice: {used:,} are used, {tokens:,} may be "
-                "needed",
-                again=True,
-            )
-        return booked
 
     def _unwanted(self) -> bool:
         return self.lost() or bool(self.stop and self.stop()) or time.monotonic() > self.ends

@@ -6,10 +6,12 @@ Both are stored in ``state.db``.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from datetime import date
 
 import msgspec
 
+from memsearch_engine.core.errors import SettingsError
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.llm.reply import ModelError, Reply
 from memsearch_engine.core.migrations import transaction
@@ -117,6 +119,51 @@ def settle(
             db.execute("UPDATE spend SET input=?, output=?, usd=?, counted=? WHERE id=?", values)
         elif not reply.billed:
             db.execute("DELETE FROM spend WHERE id=?", (number,))
+
+
+def capped(
+    home: Home,
+    llm: LlmSettings,
+    ask: Callable[[], Reply],
+    *,
+    purpose: str,
+    provider: str,
+    model: str,
+    agent: str,
+    tokens: int,
+    cap: int,
+) -> Reply | None:
+    """Send one request if the day's cap leaves room for it, and record its cost.
+
+    Args:
+        ask: sends the request.
+        purpose, provider, model, agent, tokens, cap: as for ``reserve``.
+
+    Returns:
+        The answer; None if the cap leaves no room. In that case nothing was sent.
+
+    Raises:
+        ModelError, SettingsError: as *ask*.
+    """
+    booked = reserve(
+        home,
+        purpose=purpose,
+        provider=provider,
+        model=model,
+        agent=agent,
+        tokens=tokens,
+        cap=cap,
+    )
+    if not booked:
+        return None
+    try:
+        reply = ask()
+    except (ModelError, SettingsError) as error:
+        failure = error if isinstance(error, ModelError) else ModelError(str(error), again=False)
+        settle(home, llm, booked, provider, failure)
+        raise
+    settle(home, llm, booked, provider, reply)
+    return reply
 
 
 def _usd(llm: LlmSettings, provider: str, reply: Reply) -> float:

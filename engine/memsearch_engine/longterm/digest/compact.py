@@ -13,7 +13,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
-from datetime import datetime
+from datetime import date, datetime
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -24,7 +25,6 @@ from memsearch_engine.core.errors import MemsearchError, SettingsError, UsageErr
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.llm import cli, spend
 from memsearch_engine.core.llm.providers import complete, configured
-from memsearch_engine.core.llm.reply import ModelError
 from memsearch_engine.core.llm.tokens import estimate
 from memsearch_engine.core.safe_text import plain
 from memsearch_engine.core.settings import Provider, Settings, load, secret
@@ -34,7 +34,7 @@ from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.model import DIGEST
 from memsearch_engine.journal.note import Note
 from memsearch_engine.longterm.digest.outline import outline
-from memsearch_engine.longterm.digest.picking import DigestNote, Picking, Search, pick
+from memsearch_engine.longterm.digest.picking import DigestNote, Picking, Search, pick, week
 from memsearch_engine.search.rarity import weights
 from memsearch_engine.search.scope import Scope
 from memsearch_engine.secrets.scan import redact
@@ -136,7 +136,180 @@ class Digest(msgspec.Struct):
     output_tokens: int = 0
 
 
-def plan(scope: Scope, search: Search, source: str, asked: DigestRequest) -> DigestPlan:
+class Compact:
+    """A digest of many notes, written into today's file as one note.
+
+    Args:
+        scope: the projects that provide the notes.
+        search: runs a query, like ``Memory.search``.
+        source: a file, a day, days (``A..B``), ``week`` for the seven days before today, or a
+            query; '' for all notes.
+        asked: the provider and the prompt; empty fields follow the settings.
+
+    Raises:
+        UsageError, NotFound: there are no notes.
+        SettingsError: there is no such provider.
+
+    >>> with Memory() as memory:
+    ...     note = memory.add("Decided to stay on Postgres 16")
+    ...     print(memory.compact(note.day).make().text)
+    ...     _ = memory.undo()
+    **Decisions**
+    - ...Decided to stay on Postgres 16...
+    """
+
+    WEEK = "week"
+
+    def __init__(self, scope: Scope, search: Search, source: str, asked: DigestRequest) -> None:
+        what = week(date.today()) if source == self.WEEK else source
+        self._scope, self._settings = scope, load(scope.home)
+        self._progress: Progress = lambda done, calls: None
+        self._input_tokens = self._output_tokens = self._done = 0
+        self.plan = _plan(scope, self._settings, search, what, asked)
+
+    def make(self, progress: Progress | None = None) -> Digest:
+        """Create the digest with the chosen model, or from the notes' own lines without one.
+
+        Args:
+            progress: called with the number of finished calls and of all calls.
+
+        Raises:
+            UsageError: it could exceed the daily cap; no request was sent.
+            ModelError: the model gave no answer.
+            MemsearchError: the answer has no words.
+        """
+        home, planned = self._scope.home, self.plan
+        self._progress = progress or self._progress
+        if planned.provider == "extractive":
+            most = self._settings.compact.answer_tokens
+            text = outline(planned.notes, most, _specialness(self._scope))
+            if not text:
+                raise MemsearchError(
+                    "no line of these notes names a decision, a change, an error or an open end",
+                    "`--llm-provider NAME` has a model write it; `memsearch show DAY` shows the "
+                    "notes",
+                )
+            return checked(home, text, planned.notes)
+        needed = planned.input_tokens + planned.output_tokens
+        if needed > planned.left_today:
+            raise UsageError(
+                f"this may take {needed:,} tokens, and `compact.daily_tokens` leaves "
+                f"{planned.left_today:,} today",
+                "choose fewer notes (--day, --source), or raise it: memsearch config set "
+                "compact.daily_tokens N",
+            )
+        # first a digest of each part, then of the parts' digests, until one is left
+        texts = [self._ask(_shown(home, part)) for part in planned.parts]
+        most = max(2, self._settings.compact.part_tokens // planned.answer)
+        while len(texts) > 1:
+            texts = [
+                self._of_digests(texts[start : start + most])
+                for start in range(0, len(texts), most)
+            ]
+        digest = checked(home, texts[0], planned.notes)
+        if not any(char.isalnum() for char in digest.text):
+            raise MemsearchError(f"the answer of {planned.provider} has no words")
+        digest.input_tokens, digest.output_tokens = self._input_tokens, self._output_tokens
+        return digest
+
+    def folder(self, output_dir: str = "") -> str:
+        """The memory folder for the digest: the project's, or the one in *output_dir*.
+
+        It is created and checked before a model is asked.
+
+        Raises:
+            UsageError: the folder is not usable.
+        """
+        folder = (
+            os.path.abspath(os.path.join(os.path.expanduser(output_dir), "memory"))
+            if output_dir
+            else self._scope.place.memory
+        )
+        try:
+            os.makedirs(folder, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"{folder} can't be made: {error.strerror}") from error
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise UsageError(f"{folder} can't be written")
+        return folder
+
+    def write(self, digest: Digest, folder: str = "") -> Note:
+        """Append the digest to today's file in the folder as one note. This can be undone.
+
+        Raises:
+            MemsearchError, OSError: the note cannot be written, or that file has an unclosed code
+                block.
+        """
+        now = datetime.now()
+        count = len(self.plan.notes)
+        title = f"Digest of {self.plan.picking.title}: {count} {'note' if count == 1 else 'notes'}"
+        added = self._scope.journal.add_note(
+            folder or self.folder(),
+            now.date().isoformat(),
+            f"{now:%H:%M}",
+            f"{title}\n\n{digest.text}",
+            heading=f"{DIGEST} {now:%H:%M}",
+        )
+        entry = read_day(added.path).find(added.entry_id)
+        if entry is None:
+            raise MemsearchError(
+                f"{added.path} has a code block that is never closed: the digest stands in it",
+                "close it, or `memsearch undo` takes the digest out",
+            )
+        return Note.of(entry, added.path)
+
+    def _of_digests(self, texts: list[str]) -> str:
+        if len(texts) == 1:
+            return texts[0]
+        joined = "\n\n".join(
+            _fitting(checked(self._scope.home, text, self.plan.notes).text, self.plan.answer)
+            for text in texts
+        )
+        joined = re.sub(r"(?i)<(\s*/?\s*notes)", "<\u200b\\1", joined)
+        return self._ask(
+            "<notes>\nThese are digests of parts, oldest first; keep their "
+            f"ids.\n\n{joined}\n</notes>"
+        )
+
+    def _ask(self, notes: str) -> str:
+        planned, own = self.plan, self._settings.compact
+        question = planned.template.replace(_SLOT, notes)
+        reply = spend.capped(
+            self._scope.home,
+            planned.llm,
+            partial(
+                complete,
+                planned.llm,
+                planned.provider,
+                _SYSTEM,
+                question,
+                agent=planned.provider,
+                model=planned.model,
+                max_tokens=planned.answer,
+                once=True,
+            ),
+            purpose=PURPOSE,
+            provider=planned.provider,
+            model=planned.model,
+            agent="",
+            tokens=estimate(_SYSTEM + question) + planned.answer,
+            cap=own.daily_tokens,
+        )
+        if reply is None:
+            raise UsageError(
+                "the day's `compact.daily_tokens` are used up",
+                "nothing was written; go on tomorrow, or raise it",
+            )
+        self._input_tokens += reply.input_tokens
+        self._output_tokens += reply.output_tokens
+        self._done += 1
+        self._progress(self._done, planned.calls)
+        return reply.text
+
+
+def _plan(
+    scope: Scope, settings: Settings, search: Search, source: str, asked: DigestRequest
+) -> DigestPlan:
     """Plan a digest of *source* (see ``picking.pick``). This asks no model and writes nothing.
 
     Raises:
@@ -144,7 +317,6 @@ def plan(scope: Scope, search: Search, source: str, asked: DigestRequest) -> Dig
         SettingsError: the provider is not configured.
         NotFound: there is no note.
     """
-    settings = load(scope.home)
     template = _template(settings, asked)
     llm, provider, model = _provider(settings, asked)
     picking = pick(scope, search, source)
@@ -185,40 +357,6 @@ def plan(scope: Scope, search: Search, source: str, asked: DigestRequest) -> Dig
     )
 
 
-def make(scope: Scope, planned: DigestPlan, progress: Progress | None = None) -> Digest:
-    """Create the digest. Asks a model unless the plan is extractive.
-
-    Raises:
-        UsageError: it could exceed the daily cap; no request was sent.
-        ModelError: the model gave no answer.
-        MemsearchError: the answer has no words.
-    """
-    settings = load(scope.home)
-    if planned.provider == "extractive":
-        text = outline(planned.notes, settings.compact.answer_tokens, _specialness(scope))
-        if not text:
-            raise MemsearchError(
-                "no line of these notes names a decision, a change, an error or an open end",
-                _OTHERS,
-            )
-        return checked(scope.home, text, planned.notes)
-    needed = planned.input_tokens + planned.output_tokens
-    if needed > planned.left_today:
-        raise UsageError(
-            f"this may take {needed:,} tokens, and `compact.daily_tokens` leaves "
-            f"{planned.left_today:,} today",
-            "choose fewer notes (--day, --source), or raise it: memsearch config set "
-            "compact.daily_tokens N",
-        )
-    work = _DigestCalls(scope.home, settings, planned, progress)
-    text = work.digest()
-    digest = checked(scope.home, text, planned.notes)
-    if not any(char.isalnum() for char in digest.text):
-        raise MemsearchError(f"the answer of {planned.provider} has no words")
-    digest.input_tokens, digest.output_tokens = work.input_tokens, work.output_tokens
-    return digest
-
-
 def _specialness(scope: Scope) -> Callable[[str], float]:
     """Return a function that rates a line by the mean weight of its rarest words.
 
@@ -235,57 +373,6 @@ def _specialness(scope: Scope) -> Callable[[str], float]:
         return sum(rarest) / (len(rarest) or 1)
 
     return rareness
-
-
-_OTHERS = "`--llm-provider NAME` has a model write it; `memsearch show DAY` shows the notes"
-
-
-def folder_of(scope: Scope, output_dir: str = "") -> str:
-    """The folder for the digest's day file. It is created and checked before a model is asked.
-
-    Raises:
-        UsageError: the folder is not usable.
-    """
-    folder = (
-        os.path.abspath(os.path.join(os.path.expanduser(output_dir), "memory"))
-        if output_dir
-        else scope.place.memory
-    )
-    try:
-        os.makedirs(folder, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"{folder} can't be made: {error.strerror}") from error
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise UsageError(f"{folder} can't be written")
-    return folder
-
-
-def write(scope: Scope, planned: DigestPlan, digest: Digest, folder: str) -> Note:
-    """Append the digest to today's file in *folder* (see ``folder_of``) as one note.
-
-    This can be undone. The service indexes it like any note.
-
-    Raises:
-        MemsearchError, OSError: the note cannot be written, or that file has an unclosed code
-            block.
-    """
-    now = datetime.now()
-    count = len(planned.notes)
-    title = f"Digest of {planned.picking.title}: {count} {'note' if count == 1 else 'notes'}"
-    added = scope.journal.add_note(
-        folder,
-        now.date().isoformat(),
-        f"{now:%H:%M}",
-        f"{title}\n\n{digest.text}",
-        heading=f"{DIGEST} {now:%H:%M}",
-    )
-    entry = read_day(added.path).find(added.entry_id)
-    if entry is None:
-        raise MemsearchError(
-            f"{added.path} has a code block that is never closed: the digest stands in it",
-            "close it, or `memsearch undo` takes the digest out",
-        )
-    return Note.of(entry, added.path)
 
 
 def checked(home: Home, text: str, notes: list[DigestNote]) -> Digest:
@@ -439,85 +526,3 @@ def _fitting(text: str, tokens: int) -> str:
     while lines and estimate("\n".join(lines)) > tokens:
         lines.pop()
     return "\n".join(lines)
-
-
-class _DigestCalls:
-    """The model calls of one digest."""
-
-    def __init__(
-        self, home: Home, settings: Settings, planned: DigestPlan, progress: Progress | None
-    ) -> None:
-        self.home, self.settings, self.planned, self.progress = home, settings, planned, progress
-        self.input_tokens = self.output_tokens = self.done = 0
-
-    def digest(self) -> str:
-        """Summarize each part, then the parts' digests, until one is left."""
-        texts = [self._ask(_shown(self.home, part)) for part in self.planned.parts]
-        most = max(2, self.settings.compact.part_tokens // self.planned.answer)
-        while len(texts) > 1:
-            texts = [
-                self._of_digests(texts[start : start + most])
-                for start in range(0, len(texts), most)
-            ]
-        return texts[0]
-
-    def _of_digests(self, texts: list[str]) -> str:
-        if len(texts) == 1:
-            return texts[0]
-        joined = "\n\n".join(
-            _fitting(checked(self.home, text, self.planned.notes).text, self.planned.answer)
-            for text in texts
-        )
-        joined = re.sub(r"(?i)<(\s*/?\s*notes)", "<\u200b\\1", joined)
-        return self._ask(
-            "<notes>\nThese are digests of parts, oldest first; keep their "
-            f"ids.\n\n{joined}\n</notes>"
-        )
-
-    def _ask(self, notes: str) -> str:
-        planned, own = self.planned, self.settings.compact
-        question = planned.template.replace(_SLOT, notes)
-        booked = spend.reserve(
-            self.home,
-            purpose=PURPOSE,
-            provider=planned.provider,
-            model=planned.model,
-            agent="",
-            tokens=estimate(_SYSTEM + question) + planned.answer,
-            cap=own.daily_tokens,
-        )
-        if not booked:
-            raise UsageError(
-                "the day's `compact.daily_tokens` are used up",
-                "nothing was written; go on tomorrow, or raise it",
-            )
-        try:
-            reply = complete(
-                planned.llm,
-                planned.provider,
-                _SYSTEM,
-                question,
-                agent=planned.provider,
-                model=planned.model,
-                max_tokens=planned.answer,
-                once=True,
-            )
-        except ModelError as error:
-            spend.settle(self.home, planned.llm, booked, planned.provider, error)
-            raise
-        except BaseException:
-            spend.settle(
-                self.home,
-                planned.llm,
-                booked,
-                planned.provider,
-                ModelError("interrupted", again=False, billed=True),
-            )
-            raise
-        spend.settle(self.home, planned.llm, booked, planned.provider, reply)
-        self.input_tokens += reply.input_tokens
-        self.output_tokens += reply.output_tokens
-        self.done += 1
-        if self.progress:
-            self.progress(self.done, planned.calls)
-        return reply.text
