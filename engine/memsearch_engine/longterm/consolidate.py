@@ -138,11 +138,8 @@ def superseded(home: Home, memories: list[SessionMemory]) -> dict[str, list[str]
 
 
 def _known(home: Home) -> list[Project]:
-    registry = Registry(home)
-    try:
+    with contextlib.closing(Registry(home)) as registry:
         return registry.all()
-    finally:
-        registry.close()
 
 
 def _current(memory: str, origin: Origin, row: Row) -> list[Entry]:

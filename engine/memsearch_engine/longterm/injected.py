@@ -218,11 +218,8 @@ def outdated(home: Home, project: str) -> Mapping[tuple[str, str], str]:
 
 def refresh(home: Home, settings: Settings) -> None:
     """Prepare the files of all known projects again, so that nothing forgotten is injected."""
-    registry = Registry(home)
-    try:
+    with contextlib.closing(Registry(home)) as registry:
         projects = {project.memory: project.id for project in registry.all()}
-    finally:
-        registry.close()
     for memory, identity in projects.items():
         with contextlib.suppress(OSError):
             if has_notes(memory):

@@ -5,9 +5,11 @@ The text is bounded and free of secrets. Notes that must not be injected into se
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from datetime import date
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -88,10 +90,9 @@ def collect(home: Home, project: Project, folder: str, max_tokens: int) -> Mater
     while longterm and estimate(longterm) > _LONGTERM_TOKENS:
         longterm = longterm.rpartition("\n")[0]
     material = Material(home, project, "", longterm, {})
-    origin = Origin(home)
     days: list[str] = []
     left = max_tokens
-    try:
+    with contextlib.closing(Origin(home)) as origin:
         for file in sorted(list_days(folder), key=lambda file: file.day, reverse=True):
             lines = []
             for entry in reversed(_injectable(project, file, origin)):
@@ -105,8 +106,6 @@ def collect(home: Home, project: Project, folder: str, max_tokens: int) -> Mater
                 days.append("\n".join(lines))
             if left <= 0:
                 break
-    finally:
-        origin.close()
     material.text = "\n\n".join(days)
     return material
 
@@ -150,70 +149,51 @@ def tools_for(material: Material) -> list[ModelTool]:
             "search",
             "Notes of the project that have these words, best first.",
             {"words": "string"},
-            _Search(material),
+            partial(_search, material),
         ),
-        ModelTool("expand", "A whole note by its id.", {"id": "string"}, _Expand(material)),
+        ModelTool(
+            "expand", "A whole note by its id.", {"id": "string"}, partial(_expand, material)
+        ),
         ModelTool(
             "transcript",
             "The conversation that a note came from, by the note's id.",
             {"id": "string"},
-            _Transcript(material),
+            partial(_transcript, material),
         ),
     ]
 
 
-class _Search:
-    def __init__(self, material: Material) -> None:
-        self.material = material
-
-    def __call__(self, words: str) -> str:
-        material = self.material
-        request = parse(words[:500], limit=_HITS * 3).with_(projects=[])
-        catalog = Catalog.open_readonly(material.home.cache_db)
-        origin = Origin(material.home)
-        try:
-            found: list[str] = []
+def _search(material: Material, words: str) -> str:
+    request = parse(words[:500], limit=_HITS * 3).with_(projects=[])
+    catalog = Catalog.open_readonly(material.home.cache_db)
+    found: list[str] = []
+    try:
+        with contextlib.closing(Origin(material.home)) as origin:
             for hit in lexical.search(catalog, [material.project], request).hits:
-                if not hit.day or len(found) == _HITS:
-                    continue
-                entries = {
-                    e.id: e for e in _injectable(material.project, DayFile.at(hit.path), origin)
-                }
-                if hit.id in entries:
-                    found.append(_shown(material, hit.day, entries[hit.id]))
-            return "\n\n".join(found)[:_MAX_SHOWN] or "nothing found"
-        except MemsearchError as error:
-            raise ValueError(str(error)) from error
-        finally:
-            origin.close()
-            if catalog is not None:
-                catalog.close()
+                if hit.day and len(found) < _HITS:
+                    entries = _injectable(material.project, DayFile.at(hit.path), origin)
+                    found += [_shown(material, hit.day, e) for e in entries if e.id == hit.id]
+    except MemsearchError as error:
+        raise ValueError(str(error)) from error
+    finally:
+        if catalog is not None:
+            catalog.close()
+    return "\n\n".join(found)[:_MAX_SHOWN] or "nothing found"
 
 
-class _Expand:
-    def __init__(self, material: Material) -> None:
-        self.material = material
-
-    def __call__(self, id: str) -> str:
-        source = _known(self.material, id)
-        return redact(plain(source.entry.body), self.material.home)[0][:_MAX_SHOWN]
+def _expand(material: Material, id: str) -> str:
+    source = _known(material, id)
+    return redact(plain(source.entry.body), material.home)[0][:_MAX_SHOWN]
 
 
-class _Transcript:
-    def __init__(self, material: Material) -> None:
-        self.material = material
-
-    def __call__(self, id: str) -> str:
-        entry = _known(self.material, id).entry
-        archive = Archive(self.material.home)
-        try:
-            turn = archive.get(entry.agent, entry.session, entry.turn)
-        finally:
-            archive.close()
-        if turn is None or turn.outside:
-            raise ValueError("its conversation is not kept")
-        clean = without_secrets(turn, self.material.home)
-        return unfenced(plain(f"user: {clean.user}\n\nassistant: {clean.assistant}"))[:_MAX_SHOWN]
+def _transcript(material: Material, id: str) -> str:
+    entry = _known(material, id).entry
+    with contextlib.closing(Archive(material.home)) as archive:
+        turn = archive.get(entry.agent, entry.session, entry.turn)
+    if turn is None or turn.outside:
+        raise ValueError("its conversation is not kept")
+    clean = without_secrets(turn, material.home)
+    return unfenced(plain(f"user: {clean.user}\n\nassistant: {clean.assistant}"))[:_MAX_SHOWN]
 
 
 def quoted(text: str) -> str:

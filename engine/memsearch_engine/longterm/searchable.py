@@ -8,6 +8,7 @@ edit them, and they contain nothing that was forgotten.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -92,12 +93,9 @@ def rewrite(home: Home, *, forget: bool = False) -> None:
         forget: something was forgotten; otherwise something was restored.
     """
     if home.longterm_search.is_dir():
-        origin = Origin(home)
-        try:
+        with contextlib.closing(Origin(home)) as origin:
             for found in sorted(home.longterm_search.iterdir()):
                 write(home, found.name, origin, forget=forget)
-        finally:
-            origin.close()
 
 
 def _texts(path: Path) -> dict[str, str]:

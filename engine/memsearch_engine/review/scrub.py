@@ -511,8 +511,7 @@ def _scrubbed_value(value: str | bytes | None, forms: Forms) -> str | bytes | No
 def _clean_evidence(home: Home, forms: Forms) -> None:
     from memsearch_engine.agents.transcripts.model import Turn
 
-    archive = Archive(home)
-    try:
+    with contextlib.closing(Archive(home)) as archive:
         for name in sorted(archive.names()):
             turn = archive.get(*name)
             if turn is None:
@@ -520,8 +519,6 @@ def _clean_evidence(home: Home, forms: Forms) -> None:
             clean = msgspec.convert(_cleaned(msgspec.to_builtins(turn), forms), Turn)
             if clean != turn:
                 archive.put(clean)
-    finally:
-        archive.close()
     _clean_database(archive.path, forms)
 
 

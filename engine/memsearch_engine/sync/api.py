@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -130,11 +131,8 @@ class Sync:
                 "no repository is set for sync",
                 "`memsearch sync add REMOTE` names one: any git repository of yours",
             )
-        journal = Journal(self._scope.home)
-        try:
+        with contextlib.closing(Journal(self._scope.home)) as journal:
             return run.sync(self._scope.home, journal, where, self._projects(register=True), answer)
-        finally:
-            journal.close()
 
     def rewrite(self) -> None:
         """Replace the remote's history by one commit with its content after a round.

@@ -52,13 +52,10 @@ class SyncState(msgspec.Struct, frozen=True):
 
 def look(home: Home, remote: str, *, encrypt: bool = False) -> None:
     """Check a remote. Raises Away, Foreign, Refused, NoKey."""
-    clone = Clone(home)
-    try:
+    with contextlib.closing(Clone(home)) as clone:
         head = clone.fetch(remote)
         if head:
             check_format(clone, head, remote, encrypt=encrypt)
-    finally:
-        clone.close()
 
 
 def check_format(clone: Clone, head: str, remote: str, *, encrypt: bool = False) -> None:
@@ -119,8 +116,7 @@ def _name(state: SyncDatabase, project: Project) -> str:
 
 def elsewhere(home: Home, projects: list[Project]) -> list[Elsewhere]:
     """Projects of the last round without a folder here."""
-    clone = Clone(home)
-    try:
+    with contextlib.closing(Clone(home)) as clone:
         with opened(home) as state:
             tree = clone.tree(state.get("seen")) if clone.is_there else {}
             here = chosen(state, projects)
@@ -135,8 +131,6 @@ def elsewhere(home: Home, projects: list[Project]) -> list[Elsewhere]:
         return [
             Elsewhere(name, names[name] or name[:8], count) for name, count in sorted(found.items())
         ]
-    finally:
-        clone.close()
 
 
 def rewrite(home: Home, where: SyncSettings) -> None:
