@@ -116,8 +116,7 @@ def superseded(home: Home, memories: list[SessionMemory]) -> dict[str, list[str]
             {(memory.agent, memory.session): memory.id for memory in memories},
         )
         folders = {project.id: project.memory for project in _known(home)}
-        origin = Origin(home)
-        try:
+        with contextlib.closing(Origin(home)) as origin:
             for memory in memories:
                 for row in catalog.of_session(memory.project, memory.agent, memory.session, _NOTES):
                     pairs = listing.of_note(catalog, spoken, memory.project, row.entry_id)
@@ -132,8 +131,6 @@ def superseded(home: Home, memories: list[SessionMemory]) -> dict[str, list[str]
                                 f"{row.day} {row.title} | by [mem:{later}], {pair.newer.day}"
                             )
                             found.setdefault(memory.id, []).append(" ".join(line.split()))
-        finally:
-            origin.close()
     return found
 
 
@@ -365,13 +362,9 @@ class _Run:
     # -- after
 
     def _projects(self, selected: list[SessionMemory]) -> set[str]:
-        registry = Registry(self.home)
-        try:
-            return {project.id[:8] for project in registry.all()} | {
-                m.project[:8] for m in selected if m.project
-            }
-        finally:
-            registry.close()
+        return {project.id[:8] for project in _known(self.home)} | {
+            m.project[:8] for m in selected if m.project
+        }
 
     def _conclude(self, selected: list[SessionMemory]) -> ConsolidationResult:
         if not self.jobs.heartbeat(self.claim):

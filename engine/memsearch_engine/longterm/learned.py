@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 
 import msgspec
@@ -17,10 +18,8 @@ def pinned(home: Home) -> set[str]:
     catalog = Catalog.open_readonly(home.cache_db)
     if catalog is None:
         return set()
-    try:
+    with contextlib.closing(catalog):
         return {id_of(agent, session) for agent, session in catalog.marked_sessions("pin")}
-    finally:
-        catalog.close()
 
 
 class SessionMemoryUsage(msgspec.Struct):

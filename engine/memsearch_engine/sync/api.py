@@ -7,19 +7,22 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memsearch_engine.core import settings
+from memsearch_engine.core import network, settings
 from memsearch_engine.core.errors import NotFound, UsageError
 from memsearch_engine.core.project_registry import Registry
 from memsearch_engine.core.projects import Project, locate
 from memsearch_engine.search.scope import Scope
+from memsearch_engine.sync import meeting
+from memsearch_engine.sync.clone import Away, checked
+from memsearch_engine.sync.meeting import SyncState
+from memsearch_engine.sync.seal import make_key
+from memsearch_engine.sync.state import Round, opened
 
 # the modules for rounds and for the driver are imported on use: they take 70 ms and 12 MB
 if TYPE_CHECKING:
     from memsearch_engine.agents.patches import Patch
     from memsearch_engine.sync.git_driver import DriverState
-    from memsearch_engine.sync.meeting import SyncState
     from memsearch_engine.sync.run import SyncAnswer
-    from memsearch_engine.sync.state import Round
 
 
 class Sync:
@@ -42,10 +45,6 @@ class Sync:
         Raises:
             SettingsError, Unreachable, NoKey: the settings or the clone are not readable.
         """
-        from memsearch_engine.sync import meeting
-        from memsearch_engine.sync.meeting import SyncState
-        from memsearch_engine.sync.state import opened
-
         wanted = settings.load(self._scope.home).sync
         if not wanted.remote or not self._scope.home.state_db.exists():
             return SyncState(wanted.remote, wanted.every_minutes, None, 0.0, [])
@@ -63,10 +62,6 @@ class Sync:
             Refused: it contains no memory, or it is readable although encryption is required.
             NoKey: it is encrypted, and the key is missing.
         """
-        from memsearch_engine.core import network
-        from memsearch_engine.sync import meeting
-        from memsearch_engine.sync.clone import Away, checked
-
         remote = checked(remote)
         network.check(remote)
         try:
@@ -92,9 +87,6 @@ class Sync:
             UsageError: another remote is configured, or a library is missing.
             SettingsError: the settings are not writable.
         """
-        from memsearch_engine.sync.clone import checked
-        from memsearch_engine.sync.seal import make_key
-
         remote = checked(remote)
         used = settings.load(self._scope.home).sync.remote
         if used and used != remote:
@@ -109,8 +101,6 @@ class Sync:
 
     def remove(self) -> None:
         """Stop syncing. The notes here and on the remote stay."""
-        from memsearch_engine.sync import meeting
-
         for key in ("sync.remote", "sync.encrypt", "sync.evidence"):
             settings.unset(self._scope.home, key)
         meeting.leave(self._scope.home)
@@ -142,8 +132,6 @@ class Sync:
         Raises:
             UsageError, Refused, Away, Unreachable: as for ``round``.
         """
-        from memsearch_engine.sync import meeting
-
         self.round()
         meeting.rewrite(self._scope.home, settings.load(self._scope.home).sync)
 
@@ -160,8 +148,6 @@ class Sync:
             NotFound: there is no such project or folder.
             UsageError: several projects have this name.
         """
-        from memsearch_engine.sync.state import opened
-
         found = [
             other
             for other in self.state().elsewhere
@@ -175,11 +161,8 @@ class Sync:
             raise UsageError(f"several projects are called {name}", "name it by its id")
         if not os.path.isdir(folder):
             raise NotFound(f"no folder {folder}")
-        registry = Registry(self._scope.home)
-        try:
+        with contextlib.closing(Registry(self._scope.home)) as registry:
             project = registry.at(locate(folder, self._scope.home), register=True)
-        finally:
-            registry.close()
         os.makedirs(project.memory, exist_ok=True)
         with opened(self._scope.home) as state:
             state.place(project.root, found[0].id)
@@ -191,13 +174,10 @@ class Sync:
         Args:
             register: first register the current project if it is in a git repository.
         """
-        registry, place = Registry(self._scope.home), self._scope.place
-        try:
-            if register and place.common_dir:
-                registry.at(place, register=True)
+        with contextlib.closing(Registry(self._scope.home)) as registry:
+            if register and self._scope.place.common_dir:
+                registry.at(self._scope.place, register=True)
             return registry.all()
-        finally:
-            registry.close()
 
     def driver(self) -> DriverState:
         """The state of git's merge driver, which merges this project's notes entry by entry.

@@ -20,6 +20,7 @@ from memsearch_engine.agents.installing import command
 from memsearch_engine.agents.patches import Patch
 from memsearch_engine.core.errors import MemsearchError, UsageError
 from memsearch_engine.core.home import Home
+from memsearch_engine.core.ids import digest
 from memsearch_engine.core.project_location import SHARED_FOLDER
 from memsearch_engine.core.projects import Place
 from memsearch_engine.core.repository import is_ours
@@ -190,8 +191,6 @@ def _files(place: Place) -> tuple[str, str]:
 
 
 def _name(place: Place) -> str:
-    from memsearch_engine.core.ids import digest
-
     return f"git-{digest(place.common_dir)}"
 
 
