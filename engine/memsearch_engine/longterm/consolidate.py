@@ -184,7 +184,8 @@ class _Run:
             return self._end(
                 selected, ConsolidationResult("unchanged", why, waiting.id if waiting else 0)
             )
-        if not selected and not facts(self.home) and not self._has_artifacts():
+        documents = [workspace.read(self.folder, name) for name in workspace.DOCUMENTS]
+        if not selected and not facts(self.home) and not any(map(str.strip, documents)):
             return self._finish(
                 selected, ConsolidationResult("unchanged", "no session has taught anything yet")
             )
@@ -197,16 +198,14 @@ class _Run:
         known = {note.id: note.scope for note in facts(self.home)} | {
             m.id: m.project[:8] for m in selected
         }
+        projects = {project.id for project in _known(self.home)} | {m.project for m in selected}
         workspace.validate(
-            self.folder, known, self._projects(selected), self.settings.longterm.max_tokens
+            self.folder,
+            known,
+            {project[:8] for project in projects if project},
+            self.settings.longterm.max_tokens,
         )
         return self._conclude(selected)
-
-    def _has_artifacts(self) -> bool:
-        return any(
-            workspace.read(self.folder, name).strip()
-            for name in (workspace.MEMORY, workspace.SUMMARY)
-        )
 
     # -- before
 
@@ -353,18 +352,13 @@ class _Run:
             )
         )
         gone |= before - selected - {note.id for note in facts(self.home)}
-        for name in (workspace.MEMORY, workspace.SUMMARY):
+        for name in workspace.DOCUMENTS:
             text = workspace.read(self.folder, name)
             clean = without_memories(text, gone)
             if clean != text:
                 workspace.write(self.home, self.folder, name, clean)
 
     # -- after
-
-    def _projects(self, selected: list[SessionMemory]) -> set[str]:
-        return {project.id[:8] for project in _known(self.home)} | {
-            m.project[:8] for m in selected if m.project
-        }
 
     def _conclude(self, selected: list[SessionMemory]) -> ConsolidationResult:
         if not self.jobs.heartbeat(self.claim):

@@ -15,7 +15,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
-from typing import ClassVar, Generic, Literal, Protocol, TypeVar
+from typing import Generic, Literal, Protocol, TypeVar
 
 import msgspec
 
@@ -73,7 +73,7 @@ class Drafting(ABC, Generic[T, A, R]):
         clock: returns seconds since 1970.
     """
 
-    kind: ClassVar[Kind]
+    kind: Kind
     shape: type[A]
 
     def __init__(

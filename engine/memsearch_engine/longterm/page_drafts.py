@@ -103,10 +103,10 @@ def run(
             f"memsearch config set plugins.claude-code.{TASKS[page]}.enabled true, or name one: "
             "--provider NAME",
         )
-    kind = _Project if page == "project" else _User
-    drafting = kind(
+    drafting = _PageDrafting(
         home, settings, project, agent, task, provider=provider, model=model, stop=stop, clock=clock
     )
+    drafting.page, drafting.kind = page, TASKS[page]
     if not force and any(draft.page == page and draft.waiting for draft in pending(home, project)):
         # the owner was shown these changes: they are not replaced before a decision
         return PageDraftResult(page, "skipped", "changes wait for the owner's decision")
@@ -177,14 +177,6 @@ class _PageDrafting(Drafting[Task, PageAnswer, PageDraftResult]):
             "INSERT OR REPLACE INTO living_waiting (project, page, body) VALUES (?,?,?)",
             (self.project.id, self.page, msgspec.json.encode(draft)),
         )
-
-
-class _Project(_PageDrafting):
-    page, kind = "project", "project_review"
-
-
-class _User(_PageDrafting):
-    page, kind = "user", "user_profile"
 
 
 def checked(home: Home, text: str, page: Page, material: Material) -> tuple[str, int]:

@@ -26,9 +26,7 @@ import msgspec
 
 from memsearch_engine.core import safe_files
 from memsearch_engine.core.errors import (
-    NotFound,
     Unreachable,
-    UsageError,
 )
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.projects import Project
@@ -170,16 +168,6 @@ def written(home: Home) -> dict[str, str]:
         return dict(db.execute("SELECT hash, how FROM skills_written").fetchall())
 
 
-def get(
-    home: Home, project: Project, name: str, state_of: Callable[[str], str] | None = None
-) -> Candidate:
-    """The draft with this name. Raises NotFound."""
-    for candidate in all_of(home, project, state_of):
-        if candidate.name == name:
-            return candidate
-    raise NotFound(f"no skill {name}", "`memsearch skills list` lists them")
-
-
 def _read(folder: Path, meta_file: Path, state_of: Callable[[str], str] | None) -> Candidate | None:
     name = folder.name
     if slug_of(name) != name:
@@ -301,8 +289,8 @@ def write(
                 "INSERT OR REPLACE INTO skills_written (hash, how, at) VALUES (?,?,?)",
                 (hash_of(text), how, time.time()),
             )
-        _put(os.path.join(folder, "SKILL.md"), text)
-        _put(os.path.join(folder, "meta.json"), _encoded(meta))
+        put(os.path.join(folder, "SKILL.md"), text)
+        put(os.path.join(folder, "meta.json"), _encoded(meta))
     return os.path.join(folder, "SKILL.md")
 
 
@@ -310,7 +298,8 @@ def _encoded(meta: _Meta) -> str:
     return msgspec.json.format(msgspec.json.encode(meta), indent=2).decode() + "\n"
 
 
-def _put(path: str, text: str) -> None:
+def put(path: str, text: str) -> None:
+    """Write a file of a draft if its content differs. Raises Unreachable."""
     try:
         before = safe_files.read(path, _MAX_FILE)
     except FileNotFoundError:
@@ -353,36 +342,10 @@ def note_installed(
     if candidate.of_consolidation:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with locked(home, str(file)):
-        _put(str(file), _encoded(meta))
+        put(str(file), _encoded(meta))
 
 
 # -- removing
-
-
-def remove(home: Home, project: Project, candidate: Candidate) -> int:
-    """Remove a draft from the project. ``restore`` brings it back.
-
-    Returns:
-        The number of the stored draft.
-
-    Raises:
-        UsageError: a consolidation made it; it must be removed there.
-    """
-    if candidate.of_consolidation:
-        raise UsageError(
-            f"{candidate.name} is of the long-term memory",
-            f"remove {candidate.path}: the next consolidation takes that as your decision",
-        )
-    folder = Path(candidate.path).parent
-    with locked(home, str(folder)):
-        number = keep(home, project, candidate)
-        safe_files.real(str(folder))
-        for name in ("SKILL.md", "meta.json"):  # other files in the folder belong to the owner
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(folder / name)
-        with contextlib.suppress(OSError):
-            folder.rmdir()
-    return number
 
 
 def keep(home: Home, project: Project, candidate: Candidate) -> int:
@@ -392,32 +355,3 @@ def keep(home: Home, project: Project, candidate: Candidate) -> int:
         values = (time.time(), project.id, candidate.name, candidate.text, meta)
         query = "INSERT INTO skills_trash (at, project, name, skill, meta) VALUES (?,?,?,?,?)"
         return int(db.execute(query, values).lastrowid or 0)
-
-
-def restore(home: Home, project: Project, name: str) -> str:
-    """Restore the last removed draft with that name.
-
-    Returns:
-        The path of its SKILL.md.
-
-    Raises:
-        NotFound: there is none.
-        UsageError: a draft with that name exists.
-    """
-    with using(home, SCHEMA) as db:
-        row = db.execute(
-            "SELECT id, skill, meta FROM skills_trash WHERE project=? AND name=? ORDER BY id DESC "
-            "LIMIT 1",
-            (project.id, name),
-        ).fetchone()
-    if row is None:
-        raise NotFound(f"no skill {name} was removed here", "memsearch skills list")
-    folder = os.path.join(store(project), name)
-    if os.path.lexists(os.path.join(folder, "SKILL.md")):
-        raise UsageError(f"there is a skill {name}", f"memsearch skills remove {name}")
-    with locked(home, folder):
-        _put(os.path.join(folder, "SKILL.md"), row[1])
-        _put(os.path.join(folder, "meta.json"), row[2])
-        with using(home, SCHEMA) as db:
-            db.execute("DELETE FROM skills_trash WHERE id=?", (row[0],))
-    return os.path.join(folder, "SKILL.md")

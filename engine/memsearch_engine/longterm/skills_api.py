@@ -9,10 +9,13 @@ from pathlib import Path
 
 from memsearch_engine.agents import patches
 from memsearch_engine.agents.patches import Patch
+from memsearch_engine.core import safe_files
 from memsearch_engine.core.errors import Conflict, MemsearchError, NotFound, UsageError
 from memsearch_engine.core.ids import digest
 from memsearch_engine.core.settings import load
+from memsearch_engine.core.state import using
 from memsearch_engine.injection.supersessions import Supersessions
+from memsearch_engine.journal.disk import locked
 from memsearch_engine.longterm import skill_drafts, skills
 from memsearch_engine.longterm.skill_drafts import SkillDraftResult
 from memsearch_engine.longterm.skills import Candidate
@@ -95,7 +98,10 @@ class Skills:
 
     def get(self, name: str) -> Candidate:
         """The draft with this name. Raises NotFound."""
-        return self._look(skills.get(self._home, self._scope.project, name, self._note_state))
+        for candidate in skills.all_of(self._home, self._scope.project, self._note_state):
+            if candidate.name == name:
+                return self._look(candidate)
+        raise NotFound(f"no skill {name}", "`memsearch skills list` lists them")
 
     def _look(self, candidate: Candidate) -> Candidate:
         """Add where this home has installed a draft, and whether somebody has edited it there."""
@@ -266,13 +272,48 @@ class Skills:
             UsageError: it belongs to the long-term memory.
         """
         candidate = self.get(name)
-        if candidate.installed and not candidate.of_consolidation:
+        if candidate.of_consolidation:
+            raise UsageError(
+                f"{candidate.name} is of the long-term memory",
+                f"remove {candidate.path}: the next consolidation takes that as your decision",
+            )
+        if candidate.installed:
             self.uninstall(name)
-        return skills.remove(self._home, self._scope.project, self.get(name))
+        folder = Path(candidate.path).parent
+        with locked(self._home, str(folder)):
+            number = skills.keep(self._home, self._scope.project, candidate)
+            safe_files.real(str(folder))
+            for file in ("SKILL.md", "meta.json"):  # other files in the folder are the owner's
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(folder / file)
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        return number
 
     def restore(self, name: str) -> Candidate:
-        """Restore the last removed draft with that name. Raises NotFound, UsageError."""
-        skills.restore(self._home, self._scope.project, name)
+        """Restore the last removed draft with that name.
+
+        Raises:
+            NotFound: there is none.
+            UsageError: a draft with that name exists.
+        """
+        project = self._scope.project
+        query = (
+            "SELECT id, skill, meta FROM skills_trash WHERE project=? AND name=? "
+            "ORDER BY id DESC LIMIT 1"
+        )
+        with using(self._home, skills.SCHEMA) as db:
+            row = db.execute(query, (project.id, name)).fetchone()
+        if row is None:
+            raise NotFound(f"no skill {name} was removed here", "memsearch skills list")
+        folder = os.path.join(skills.store(project), name)
+        if os.path.lexists(os.path.join(folder, "SKILL.md")):
+            raise UsageError(f"there is a skill {name}", f"memsearch skills remove {name}")
+        with locked(self._home, folder):
+            skills.put(os.path.join(folder, "SKILL.md"), row[1])
+            skills.put(os.path.join(folder, "meta.json"), row[2])
+            with using(self._home, skills.SCHEMA) as db:
+                db.execute("DELETE FROM skills_trash WHERE id=?", (row[0],))
         return self.get(name)
 
     def _record(self, name: str, of_consolidation: bool) -> str:

@@ -44,6 +44,7 @@ SUMMARIES, NOTES, SKILLS, EXTENSIONS = (
     "skills",
     "extensions",
 )
+DOCUMENTS = (MEMORY, SUMMARY)
 VERSION = "v1"
 _FOLDERS = (SUMMARIES, EXTENSIONS, "extensions/ad_hoc", NOTES, SKILLS)
 EVERYWHERE = ""
@@ -230,13 +231,9 @@ def _raw(memories: list[SessionMemory], superseded: Mapping[str, list[str]]) -> 
     return "\n".join(lines).rstrip() + "\n"
 
 
-def prune_resources(folder: Path, now: float) -> list[str]:
-    """Delete extension resources with names that are dated more than a week ago.
-
-    Returns their paths.
-    """
+def prune_resources(folder: Path, now: float) -> None:
+    """Delete extension resources with names that are dated more than a week ago."""
     check_root(folder)
-    gone = []
     for extension in sorted((folder / EXTENSIONS).glob("*")):
         if extension.is_symlink() or not (extension / "instructions.md").is_file():
             continue
@@ -252,8 +249,6 @@ def prune_resources(folder: Path, now: float) -> list[str]:
                     )
                     if made <= now - _RESOURCE_DAYS * 86400:
                         path.unlink()
-                        gone.append(path.relative_to(folder).as_posix())
-    return gone
 
 
 def _iso(seconds: float) -> str:
@@ -336,8 +331,7 @@ class Baseline:
 
     def commit(self, texts: dict[str, str]) -> None:
         """Make *texts* (by path) the baseline. Older content is deleted, loose objects included."""
-        from dulwich.index import commit_tree
-        from dulwich.objects import Blob, Commit
+        from dulwich.objects import Blob
         from dulwich.refs import Ref
         from dulwich.repo import Repo
 
@@ -351,14 +345,8 @@ class Baseline:
                     blob = Blob.from_string(text.encode("utf-8", "replace"))
                     repo.object_store.add_object(blob)
                     blobs.append((name.encode(), blob.id, 0o100644))
-                commit = Commit()
-                commit.tree = commit_tree(repo.object_store, blobs)
-                commit.author = commit.committer = b"memsearch <memsearch@localhost>"
-                commit.author_time = commit.commit_time = int(time.time())
-                commit.author_timezone = commit.commit_timezone = 0
-                commit.message = b"consolidated\n"
-                repo.object_store.add_object(commit)
-                repo.refs[Ref(_MAIN)] = commit.id
+                found = committed(repo.object_store, blobs, [], "consolidated\n")
+                repo.refs[Ref(_MAIN)] = found
                 repo.refs.set_symbolic_ref(Ref(b"HEAD"), Ref(_MAIN))
             self.clear()
             os.rename(
@@ -371,6 +359,29 @@ class Baseline:
             self.path.unlink()
         elif self.path.exists():
             shutil.rmtree(self.path)
+
+
+def committed(objects: Any, blobs: list[Any], parents: list[bytes], message: str) -> Any:
+    """Add a commit to the objects of a bare repository of ours.
+
+    Args:
+        objects: the object store of dulwich.
+        blobs: (path, name of the object, mode) of each file.
+
+    Returns:
+        The name of the commit, as bytes.
+    """
+    from dulwich.index import commit_tree
+    from dulwich.objects import Commit
+
+    commit: Any = Commit()
+    commit.tree, commit.parents = commit_tree(objects, blobs), parents
+    commit.author = commit.committer = b"memsearch <memsearch@localhost>"
+    commit.author_time = commit.commit_time = int(time.time())
+    commit.author_timezone = commit.commit_timezone = 0
+    commit.encoding, commit.message = b"UTF-8", message.encode()
+    objects.add_object(commit)
+    return commit.id
 
 
 def diff_text(changes: list[ArtifactChange]) -> str:

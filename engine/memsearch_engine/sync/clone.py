@@ -15,7 +15,6 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -23,12 +22,12 @@ from typing import Any
 from memsearch_engine.core import network
 from memsearch_engine.core.errors import Unreachable, UsageError
 from memsearch_engine.core.home import Home
+from memsearch_engine.longterm import workspace
 from memsearch_engine.sync.seal import NoKey, Seal, is_sealed
 
 _TIMEOUT_S = 120.0
 _MAX_PACK = 1 << 30  # bytes that one fetch may store
 _MAIN, _SEEN = "refs/heads/main", "refs/remotes/origin/main"
-_WHO = b"memsearch <memsearch@localhost>"
 _SAFE = {
     "core.hooksPath": os.devnull,
     "core.fsmonitor": "false",
@@ -312,17 +311,14 @@ class Clone:
             return {}
         if commit in self._trees:
             return self._trees[commit]
-        top = self._repo[self._repo[commit.encode()].tree]
-        found: dict[str, str] = {}
-        waiting = [("", top)]
-        while waiting:
-            base, folder = waiting.pop()
-            for name, mode, sha in folder.items():
-                path = base + name.decode("utf-8", "surrogateescape")
-                if mode == 0o40000:
-                    waiting.append((f"{path}/", self._repo[sha]))
-                elif mode in (0o100644, 0o100755):  # a link or a submodule is nobody's note
-                    found[path] = sha.decode()
+        from dulwich.object_store import iter_tree_contents
+
+        top = self._repo[commit.encode()].tree
+        found = {
+            entry.path.decode("utf-8", "surrogateescape"): entry.sha.decode()
+            for entry in iter_tree_contents(self._repo.object_store, top)
+            if entry.mode in (0o100644, 0o100755)  # a link or a submodule is nobody's note
+        }
         self._trees[commit] = found
         return found
 
@@ -390,22 +386,12 @@ class Clone:
 
     def commit(self, files: dict[str, str], parents: Iterable[str], message: str) -> str:
         """Create a commit with exactly these files (path -> blob)."""
-        from dulwich.index import commit_tree
-        from dulwich.objects import Commit
-
-        entries: Any = [
+        blobs = [
             (path.encode("utf-8", "surrogateescape"), sha.encode(), 0o100644)
             for path, sha in files.items()
         ]
-        commit: Any = Commit()
-        commit.tree = commit_tree(self._repo.object_store, entries)
-        commit.parents = [parent.encode() for parent in parents]
-        commit.author = commit.committer = _WHO
-        commit.author_time = commit.commit_time = int(time.time())
-        commit.author_timezone = commit.commit_timezone = 0
-        commit.encoding, commit.message = b"UTF-8", message.encode()
-        self._repo.object_store.add_object(commit)
-        return str(commit.id.decode())
+        found = [parent.encode() for parent in parents]
+        return workspace.committed(self._repo.object_store, blobs, found, message).decode()
 
 
 def name_of(data: bytes) -> str:
