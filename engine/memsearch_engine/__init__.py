@@ -285,7 +285,7 @@ _PUBLIC = {
     "ServiceStatus": "service.answers",
     "SessionHits": "search.sessions",
     "SessionMemory": "longterm.store",
-    "SessionMemoryUsage": "longterm.learned",
+    "SessionMemoryUsage": "longterm.store",
     "Settings": "core.settings",
     "SettingsError": "core.errors",
     "ShareChange": "sync.sharing.copies",
@@ -386,14 +386,13 @@ if TYPE_CHECKING:
     from memsearch_engine.longterm.digest.compact import Compact, Digest, DigestRequest
     from memsearch_engine.longterm.facts import Fact
     from memsearch_engine.longterm.forgetting import Match, Trash
-    from memsearch_engine.longterm.learned import SessionMemoryUsage
     from memsearch_engine.longterm.pages import PageState
     from memsearch_engine.longterm.pages_api import Pages
     from memsearch_engine.longterm.pipeline import LongTermStatus
     from memsearch_engine.longterm.review import Proposal
     from memsearch_engine.longterm.skills import Candidate as SkillCandidate
     from memsearch_engine.longterm.skills_api import Skills
-    from memsearch_engine.longterm.store import SessionMemory
+    from memsearch_engine.longterm.store import SessionMemory, SessionMemoryUsage
     from memsearch_engine.memory import Memory
     from memsearch_engine.review.agent_files import AgentFiles
     from memsearch_engine.review.conflicts import Conflicts, TextConflict

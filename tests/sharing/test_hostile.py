@@ -371,10 +371,7 @@ def test_a_note_without_a_day_is_shared_once_and_nobody_is_two(people: tuple[Per
     ana.memory._scope.journal.origin.trust(ana.memory.place.memory)
     (entry,) = ana.memory.files.document(str(file)).entries
     for day in (date(2026, 11, 1), date(2026, 11, 2)):
-        copies.write(
-            ana.memory._scope,
-            copies.plan(ana.memory._scope, [(str(file), entry)], "ana", today=day),
-        )
+        ana.sharing.share(copies.plan(ana.memory._scope, [(str(file), entry)], "ana", today=day))
     assert len(ana.sharing.listed()) == 1
     (other,) = copies.plan(ana.memory._scope, [(str(file), entry)], "anna")
     assert other.change is ShareChange.REFUSED and "shared as ana" in other.why

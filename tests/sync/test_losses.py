@@ -13,7 +13,7 @@ from memsearch_engine.core.projects import Project
 from memsearch_engine.journal.parse import parse
 from memsearch_engine.longterm.facts import facts, remember
 from memsearch_engine.sync.clone import Clone, Foreign, checked
-from memsearch_engine.sync.lines import merge_lines
+from memsearch_engine.sync.file_merge import merge_lines
 from memsearch_engine.sync.meeting import Refused, look, rewrite
 from memsearch_engine.sync.seal import NoKey, make_key
 

@@ -8,12 +8,17 @@ from typing import TYPE_CHECKING, Literal
 
 from memsearch_engine.core.errors import UsageError
 from memsearch_engine.core.settings import load
-from memsearch_engine.longterm import forgetting, injected, learned, review, workspace
+from memsearch_engine.longterm import forgetting, injected, review, workspace
 from memsearch_engine.longterm.changes import Hunk
 from memsearch_engine.longterm.forgetting import Trash
-from memsearch_engine.longterm.learned import SessionMemoryUsage
 from memsearch_engine.longterm.review import Proposal
-from memsearch_engine.longterm.store import SessionMemories, SessionMemory, note_read
+from memsearch_engine.longterm.store import (
+    SessionMemories,
+    SessionMemory,
+    SessionMemoryUsage,
+    note_read,
+    overview,
+)
 from memsearch_engine.search.scope import Scope
 
 if TYPE_CHECKING:  # a type only: reading the memory needs no model code
@@ -120,7 +125,7 @@ class LongTerm:
             everything: of all projects.
         """
         mine = ("", self._scope.project.name)
-        rows = learned.overview(self._home, load(self._home).longterm.unused_days)
+        rows = overview(self._home, load(self._home).longterm.unused_days)
         return [
             row
             for row in rows

@@ -12,11 +12,11 @@ from __future__ import annotations
 import json
 import os
 import re
-import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -192,35 +192,20 @@ def run(
     """
     candidates = survey(home, settings, folders, only=only, since=since, now=clock())
     due = [candidate for candidate in candidates if not candidate.reason][: limit or None]
-    outcome, lock = ExtractionResult(failed=[]), threading.Lock()
-    known = Registry(home)
-    try:
-        with ThreadPoolExecutor(
-            max(1, min(settings.longterm.parallel, len(due))), "extract"
-        ) as pool:
-            work = _ExtractionRun(
-                home,
-                settings,
-                known,
-                cap or settings.longterm.parallel,
-                bool(only),
-                outcome,
-                lock,
-                stop,
-                clock,
-            )
-            tasks = [pool.submit(work.one, candidate) for candidate in due]
-            try:
-                for number, task in enumerate(as_completed(tasks), 1):
-                    task.result()
-                    if progress:
-                        progress("reading sessions", number, len(tasks))
-            except BaseException:
-                outcome.stopped = "interrupted"  # pending sessions are not started any more
-                raise
-    finally:
-        known.close()
-    return outcome
+    threads = max(1, min(settings.longterm.parallel, len(due)))
+    with closing(Registry(home)) as known, ThreadPoolExecutor(threads, "extract") as pool:
+        cap = cap or settings.longterm.parallel
+        work = _ExtractionRun(home, settings, known, cap, bool(only), stop, clock)
+        tasks = [pool.submit(work.one, candidate) for candidate in due]
+        try:
+            for number, task in enumerate(as_completed(tasks), 1):
+                task.result()
+                if progress:
+                    progress("reading sessions", number, len(tasks))
+        except BaseException:
+            work.outcome.stopped = "interrupted"  # pending sessions are not started any more
+            raise
+    return work.outcome
 
 
 class _ExtractionRun:
@@ -233,13 +218,12 @@ class _ExtractionRun:
         registry: Registry,
         cap: int,
         force: bool,
-        outcome: ExtractionResult,
-        lock: threading.Lock,
         stop: Callable[[], bool] | None,
         clock: Callable[[], float],
     ) -> None:
         self.home, self.settings, self.registry = home, settings, registry
-        self.cap, self.force, self.outcome, self.lock, self.stop = cap, force, outcome, lock, stop
+        self.cap, self.force, self.stop = cap, force, stop
+        self.outcome, self.lock = ExtractionResult(failed=[]), threading.Lock()
         self.jobs, self.store = Jobs(home, clock), SessionMemories(home, clock)
 
     def one(self, candidate: SessionCandidate) -> None:
@@ -319,11 +303,7 @@ class _ExtractionRun:
 
     def _nothing(self, claim: Claim, where: Session, reason: str) -> None:
         name = id_of(where.agent, where.session)
-
-        def drop(db: sqlite3.Connection) -> None:
-            SessionMemories.drop(db, name)
-
-        if self.jobs.succeed(claim, reason, drop, SCHEMA):
+        if self.jobs.succeed(claim, reason, lambda db: SessionMemories.drop(db, name), SCHEMA):
             with self.lock:
                 self.outcome.empty += 1
 

@@ -20,11 +20,11 @@ from memsearch_engine.core.llm import cli, spend
 from memsearch_engine.core.settings import Settings
 from memsearch_engine.core.state import using
 from memsearch_engine.journal.disk import locked
-from memsearch_engine.longterm import consolidate, extract, forgetting, learned, review, workspace
+from memsearch_engine.longterm import consolidate, extract, forgetting, review, workspace
 from memsearch_engine.longterm.jobs import SCHEMA as JOBS
 from memsearch_engine.longterm.jobs import Job, Jobs, Refusal, learning
 from memsearch_engine.longterm.store import SCHEMA as STORE
-from memsearch_engine.longterm.store import SessionMemories
+from memsearch_engine.longterm.store import SessionMemories, pinned_ids
 
 BACKED_UP = STORE + review.SCHEMA + forgetting.TRASH
 EVERY_S = 6 * 3600.0
@@ -74,7 +74,7 @@ def run(
     limits = settings.longterm
     check_models(settings, phase)
     with learning(home):
-        pinned = learned.pinned(home)
+        pinned = pinned_ids(home)
         report = RunReport(SessionMemories(home, clock).forget_unused(limits.unused_days, pinned))
         if phase in (0, 1):
             report.extracted = extract.run(

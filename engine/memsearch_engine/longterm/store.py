@@ -21,6 +21,7 @@ from memsearch_engine.core.home import Home
 from memsearch_engine.core.ids import digest
 from memsearch_engine.core.migrations import transaction
 from memsearch_engine.core.state import using
+from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.injection.usage import Use, note, totals
 
 Mode = Literal["enabled", "disabled", "polluted"]
@@ -297,3 +298,86 @@ def plain_line(line: str) -> str:
     text = re.sub(r"\[mem:[^\]]*\]", "", line).strip().lstrip("-*+ ")
     text = re.sub(r"^\((?:project|everywhere)\)\s*", "", text)
     return " ".join(text.casefold().split()).rstrip(". ")
+
+
+# -- use
+
+
+def pinned_ids(home: Home) -> set[str]:
+    """Ids of the sessions with a pinned note. They are never forgotten."""
+    catalog = Catalog.open_readonly(home.cache_db)
+    if catalog is None:
+        return set()
+    with contextlib.closing(catalog):
+        return {id_of(agent, session) for agent, session in catalog.marked_sessions("pin")}
+
+
+class SessionMemoryUsage(msgspec.Struct):
+    """The memory of one session with its use. Days are ISO dates; '' for none.
+
+    Attributes:
+        forget_on: the day on which it will be forgotten if nobody uses it.
+        gone_on: the last day on which a forgotten memory can be restored.
+        weighed: whether a consolidation has read it.
+    """
+
+    id: str
+    agent: str
+    session: str
+    project: str
+    made: str
+    age_days: float
+    cited: int
+    read: int
+    last_used: str
+    pinned: bool
+    weighed: bool
+    forgotten: str
+    forget_on: str
+    gone_on: str
+    slug: str
+    title: str
+
+
+def overview(home: Home, unused_days: float, now: float = 0.0) -> list[SessionMemoryUsage]:
+    """Return every session memory with its use, age, and the days of its forgetting and deletion.
+
+    Args:
+        unused_days: the days without use after which a memory is forgotten.
+        now: seconds since 1970; 0 for the current time.
+    """
+    now = now or time.time()
+    uses, pinned = totals(home), pinned_ids(home)
+    rows = []
+    for memory in SessionMemories(home).all():
+        use = uses.get(memory.id)
+        last = memory.last_used(use)
+        rows.append(
+            SessionMemoryUsage(
+                id=memory.id,
+                agent=memory.agent,
+                session=memory.session,
+                project=memory.project_name,
+                made=_day(memory.watermark),
+                age_days=round((now - memory.watermark) / DAY_S, 1),
+                cited=use.cited if use else 0,
+                read=use.read if use else 0,
+                last_used=_day(last),
+                pinned=memory.id in pinned,
+                weighed=bool(memory.selected),
+                forgotten=_day(memory.forgotten),
+                forget_on=""
+                if memory.forgotten or memory.id in pinned
+                else _day(last + unused_days * DAY_S),
+                gone_on=_day(memory.forgotten + max(unused_days, 1) * DAY_S)
+                if memory.forgotten
+                else "",
+                slug=memory.slug,
+                title=memory.title,
+            )
+        )
+    return rows
+
+
+def _day(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d", time.localtime(seconds)) if seconds else ""

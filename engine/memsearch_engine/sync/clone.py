@@ -391,7 +391,7 @@ class Clone:
             for path, sha in files.items()
         ]
         found = [parent.encode() for parent in parents]
-        return workspace.committed(self._repo.object_store, blobs, found, message).decode()
+        return str(workspace.committed(self._repo.object_store, blobs, found, message).decode())
 
 
 def name_of(data: bytes) -> str:
