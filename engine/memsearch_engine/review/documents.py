@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -12,22 +13,50 @@ from memsearch_engine.core.errors import MemsearchError
 from memsearch_engine.longterm.changes import Hunk
 from memsearch_engine.longterm.pages import Page, PageProposal
 from memsearch_engine.longterm.review import Proposal
-from memsearch_engine.review.item import MAX_LINES, Line, Parts, ReviewItem, Step, many
+from memsearch_engine.review.item import MAX_LINES, Kind, Line, Parts, ReviewItem, Step, many
 
 
-def _changes(hunk: Hunk) -> list[Line]:
-    lines: list[Line] = [[(f"- {line.removeprefix('- ')}", "bad")] for line in hunk.before]
-    return lines + [[(f"+ {line.removeprefix('- ')}", "good")] for line in hunk.after]
+def _item_of(
+    hunk: Hunk,
+    kind: Kind,
+    key: str,
+    name: str,
+    *reason: Line,
+    title: str = "",
+    sources: list[str],
+    subject: Any,
+    sessions: Iterable[str],
+) -> ReviewItem:
+    """The case of a proposed change.
 
-
-def _sign(hunk: Hunk) -> str:
-    return "~" if hunk.before and hunk.after else "+" if hunk.after else "-"
-
-
-def _sources(names: list[str]) -> list[Line]:
-    """Lines that name the sessions that support a change."""
-    found: list[Line] = [[("from ", "dim"), (name, "agent")] for name in names]
-    return found or [[("names no session that it comes from", "warn")]]
+    Args:
+        name: the document, for people.
+        title: the beginning of the case's title.
+        sources: names of the sessions that support the change.
+    """
+    lines = hunk.after or hunk.before
+    sign = "~" if hunk.before and hunk.after else "+" if hunk.after else "-"
+    origin: list[Line] = [[("from ", "dim"), (source, "agent")] for source in sources]
+    detail: list[Line] = [
+        [(name, "strong"), (f"  {hunk.section.lstrip('# ')}", "dim")],
+        *reason,
+        [],
+        *([(f"- {line.removeprefix('- ')}", "bad")] for line in hunk.before),
+        *([(f"+ {line.removeprefix('- ')}", "good")] for line in hunk.after),
+        [],
+        *(origin or [[("names no session that it comes from", "warn")]]),
+    ]
+    return ReviewItem(
+        kind,
+        key,
+        f"{sign} {title}{lines[0].lstrip('-*# ')}",
+        detail,
+        "accept",
+        "reject",
+        text=hunk.after[0] if len(hunk.after) == 1 else "",
+        subject=subject,
+        sessions=tuple(sessions),
+    )
 
 
 # -- long-term memory
@@ -42,26 +71,20 @@ def proposed(memory: Parts) -> list[ReviewItem]:
     known = {one.id: one for one in learned.all()}
     found = []
     for hunks in learned.decisions(proposal):
-        hunk = hunks[0]
-        lines = hunk.after or hunk.before
-        paths = " and ".join(one.path for one in hunks)
         names = []
-        for name in hunk.memories:
+        for name in hunks[0].memories:
             one = known.get(name)
             project = one.project_name or "no project" if one else ""
             names.append(f"{one.agent} {one.session[:13]} ({project})" if one else name)
-        head: Line = [(paths, "strong"), (f"  {hunk.section.lstrip('# ')}", "dim")]
         found.append(
-            ReviewItem(
+            _item_of(
+                hunks[0],
                 "longterm",
-                f"{proposal.id}/{hunk.number}",
-                f"{_sign(hunk)} {lines[0].lstrip('-*# ')}",
-                [head, [], *_changes(hunk), [], *_sources(names)],
-                "accept",
-                "reject",
-                text=hunk.after[0] if len(hunk.after) == 1 else "",
+                f"{proposal.id}/{hunks[0].number}",
+                " and ".join(one.path for one in hunks),
+                sources=names,
                 subject=(proposal.id, [one.number for one in hunks]),
-                sessions=tuple(known[name].session for name in hunk.memories if name in known),
+                sessions=(known[one].session for one in hunks[0].memories if one in known),
             )
         )
     return found
@@ -107,29 +130,20 @@ def pages(memory: Parts) -> list[ReviewItem]:
             found.append(ReviewItem("unread", f"page/{page}", str(error), [[(str(error), "warn")]]))
             continue
         name = os.path.basename(state.path)
-        for hunk in state.waiting:
-            head: Line = [(name, "strong"), (f"  {hunk.section.lstrip('# ')}", "dim")]
-            lines = hunk.after or hunk.before
-            found.append(
-                ReviewItem(
-                    "page",
-                    f"page/{name}/{hunk.number}",
-                    f"{_sign(hunk)} {name}: {lines[0].lstrip('-*# ')}",
-                    [
-                        head,
-                        [(state.reason, "dim")],
-                        [],
-                        *_changes(hunk),
-                        [],
-                        *_sources(hunk.memories),
-                    ],
-                    "accept",
-                    "reject",
-                    text=hunk.after[0] if len(hunk.after) == 1 else "",
-                    subject=(state.page, hunk.number, state.draft),
-                    sessions=tuple(source.partition("/")[2] for source in hunk.memories),
-                )
+        found += [
+            _item_of(
+                hunk,
+                "page",
+                f"page/{name}/{hunk.number}",
+                name,
+                [(state.reason, "dim")],
+                title=f"{name}: ",
+                sources=hunk.memories,
+                subject=(state.page, hunk.number, state.draft),
+                sessions=(source.partition("/")[2] for source in hunk.memories),
             )
+            for hunk in state.waiting
+        ]
         if shown := tuple(state.strange[:MAX_LINES]):
             found.append(_strange(name, state.page, shown, len(state.strange) - len(shown)))
     return found
