@@ -18,13 +18,12 @@ from memsearch_engine.longterm import (
     consolidate,
     extract,
     injected,
-    learned,
     pipeline,
     review,
     workspace,
 )
 from memsearch_engine.longterm.jobs import Claim, Jobs
-from memsearch_engine.longterm.store import DAY_S, SessionMemories, id_of, note_read
+from memsearch_engine.longterm.store import DAY_S, SessionMemories, id_of, note_read, overview
 
 SECRET = "ghp_" + "k3Vx9Qm2Zt7Rb1Lw8Np4Yc6Hd5Jf0Gs3Ea2U"
 
@@ -332,7 +331,7 @@ def test_what_is_cited_outranks_and_stays_and_what_is_not_is_forgotten_and_can_c
     desk.settings.longterm.memories = 1
     (first,) = SessionMemories(desk.home).select(1)
     assert first.id == name
-    rows = {row.id: row for row in learned.overview(desk.home, 30)}
+    rows = {row.id: row for row in overview(desk.home, 30)}
     assert (rows[name].cited, rows[gone].cited) == (2, 0) and rows[name].forget_on > rows[
         gone
     ].forget_on
@@ -345,7 +344,7 @@ def test_what_is_cited_outranks_and_stays_and_what_is_not_is_forgotten_and_can_c
     assert report.forgotten == [gone] and report.consolidated.state == "review"
     review.decide(desk.home, "accepted")
     assert "pnpm" in desk.file("memory_summary.md") and "tabs" not in desk.file("memory_summary.md")
-    rows = {row.id: row for row in learned.overview(desk.home, 30)}
+    rows = {row.id: row for row in overview(desk.home, 30)}
     assert rows[gone].forgotten and rows[gone].gone_on > rows[gone].forgotten
     SessionMemories(desk.home, clock).restore(gone)
     assert desk.run(clock=clock).consolidated.state == "review"
@@ -363,7 +362,7 @@ def test_reading_counts_less_than_citing_and_once_a_day(desk):
     for _ in range(3):
         note_read(desk.home, "claude-code", session)
     note_read(desk.home, "claude-code", "nobody")
-    (row,) = learned.overview(desk.home, 30)
+    (row,) = overview(desk.home, 30)
     assert (row.read, row.cited) == (1, 0)
 
 

@@ -239,12 +239,6 @@ def trash(home: Home) -> list[Trash]:
     ]
 
 
-def empty_trash(home: Home) -> None:
-    """Delete everything that was forgotten by hand."""
-    with using(home, TRASH) as db:
-        db.execute("DELETE FROM longterm_trash")
-
-
 def _without(text: str, blocks: set[str]) -> str:
     text = f"\n{text}\n"
     for block in blocks:

@@ -17,6 +17,7 @@ import msgspec
 from memsearch_engine.core.errors import Conflict, SettingsError
 from memsearch_engine.core.home import AgentFolders, Home
 from memsearch_engine.core.llm import cli, spend
+from memsearch_engine.core.migrations import transaction
 from memsearch_engine.core.settings import Settings
 from memsearch_engine.core.state import using
 from memsearch_engine.journal.disk import locked
@@ -27,6 +28,7 @@ from memsearch_engine.longterm.store import SCHEMA as STORE
 from memsearch_engine.longterm.store import SessionMemories, pinned_ids
 
 BACKED_UP = STORE + review.SCHEMA + forgetting.TRASH
+_BACKED_UP_TABLES = ("longterm_memories", "longterm_refused", "longterm_waiting", "longterm_trash")
 EVERY_S = 6 * 3600.0
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS longterm_considered (one INTEGER "
@@ -89,7 +91,11 @@ def run(
                 stop=stop,
                 clock=clock,
             )
-        if phase in (0, 2) and _others_read(home, clock()):
+        reading = (
+            job.state == "running" and job.lease_until > clock()
+            for job in Jobs(home).all("extract").values()
+        )
+        if phase in (0, 2) and any(reading):
             # the process that reads the last session consolidates, so that all sessions go into the
             # same change
             report.consolidated = consolidate.ConsolidationResult(
@@ -102,13 +108,6 @@ def run(
                 home, settings, force=not background, pinned=pinned, stop=stop, clock=clock
             )
     return report
-
-
-def _others_read(home: Home, now: float) -> bool:
-    return any(
-        job.state == "running" and job.lease_until > now
-        for job in Jobs(home).all("extract").values()
-    )
 
 
 def check_models(settings: Settings, phase: int) -> None:
@@ -245,7 +244,8 @@ def status(
             )
             for s in standings
         ],
-        reasons=dict(Counter(_kind(s.reason) or "due" for s in standings).most_common()),
+        # without their numbers, to count equal ones
+        reasons=dict(Counter(s.reason.partition(":")[0] or "due" for s in standings).most_common()),
         failed=[
             Failed(job.key, job.error, job.tries_left, job.stolen)
             for job in jobs.all("extract").values()
@@ -257,11 +257,6 @@ def status(
         today_tokens=used,
         daily_tokens=limits.daily_tokens,
     )
-
-
-def _kind(reason: str) -> str:
-    """A reason without its numbers, to group by."""
-    return reason.partition(":")[0]
 
 
 def clear(home: Home) -> Path | None:
@@ -290,11 +285,9 @@ def clear(home: Home) -> Path | None:
             if home.longterm.exists():
                 shutil.rmtree(home.longterm)
             workspace.Baseline(home).clear()
-            SessionMemories(home).clear()
-            review.clear(home)
-            forgetting.empty_trash(home)
-        with using(home, JOBS) as db:
-            db.execute("DELETE FROM longterm_jobs")
+        with using(home, BACKED_UP + JOBS) as db, transaction(db):
+            for table in (*_BACKED_UP_TABLES, "longterm_jobs"):
+                db.execute(f"DELETE FROM {table}")
     finally:
         jobs.release(claim, "cleared")
     return backup
@@ -306,12 +299,7 @@ def _backup(home: Home) -> Path | None:
     with using(home, BACKED_UP) as db:
         tables = {
             table: [list(row) for row in db.execute(f"SELECT * FROM {table}")]
-            for table in (
-                "longterm_memories",
-                "longterm_refused",
-                "longterm_waiting",
-                "longterm_trash",
-            )
+            for table in _BACKED_UP_TABLES
         }
     if not found and not any(tables.values()):
         return None

@@ -175,18 +175,11 @@ class SessionMemories:
             for m in memories
             if m.forgotten and m.forgotten < now - max(unused_days, 1) * DAY_S
         ]
-        self.set_forgotten(stale, now)
-        with using(self.home, SCHEMA) as db:
+        with using(self.home, SCHEMA) as db, transaction(db):
+            rows = [(now, name) for name in stale]
+            db.executemany("UPDATE longterm_memories SET forgotten=? WHERE id=?", rows)
             db.executemany("DELETE FROM longterm_memories WHERE id=?", [(name,) for name in gone])
         return stale
-
-    def set_forgotten(self, names: Iterable[str], at: float) -> None:
-        """Set the time at which memories were forgotten; 0 for not forgotten."""
-        with using(self.home, SCHEMA) as db, transaction(db):
-            db.executemany(
-                "UPDATE longterm_memories SET forgotten=? WHERE id=?",
-                [(at, name) for name in names],
-            )
 
     def restore(self, name: str) -> None:
         """Restore a forgotten memory. Its age counts from now."""
@@ -275,12 +268,6 @@ class SessionMemories:
                 line
                 for (line,) in db.execute("SELECT line FROM longterm_refused WHERE sign=?", (sign,))
             }
-
-    def clear(self) -> None:
-        """Delete everything except the modes, which are decisions of the owner."""
-        with using(self.home, SCHEMA) as db, transaction(db):
-            db.execute("DELETE FROM longterm_memories")
-            db.execute("DELETE FROM longterm_refused")
 
 
 def note_read(home: Home, agent: str, session: str) -> None:

@@ -15,7 +15,7 @@ import re
 import shutil
 import stat
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
@@ -388,7 +388,17 @@ def diff_text(changes: list[ArtifactChange]) -> str:
     """The changes as text for the consolidation: every path, then unified diffs up to 4 MiB."""
     lines = ["# What changed since the last consolidation", "", "## Status", ""]
     lines += [f"- {change.kind} {change.path}" for change in changes] or ["- none"]
-    body = "".join(_unified(changes))
+    body = "".join(
+        f"{line}\n"
+        for change in changes
+        for line in difflib.unified_diff(
+            change.before.splitlines(),
+            change.after.splitlines(),
+            "/dev/null" if change.kind == "A" else f"a/{change.path}",
+            "/dev/null" if change.kind == "D" else f"b/{change.path}",
+            lineterm="",
+        )
+    )
     data = body.encode()
     if len(data) > _MAX_DIFF:
         body = data[:_MAX_DIFF].decode("utf-8", "ignore")
@@ -397,18 +407,6 @@ def diff_text(changes: list[ArtifactChange]) -> str:
             "the files themselves are whole\n"
         )
     return "\n".join([*lines, "", "## Diff", "", "````diff", body.rstrip("\n"), "````", ""])
-
-
-def _unified(changes: Iterable[ArtifactChange]) -> Iterator[str]:
-    for change in changes:
-        names = (
-            "/dev/null" if change.kind == "A" else f"a/{change.path}",
-            "/dev/null" if change.kind == "D" else f"b/{change.path}",
-        )
-        for line in difflib.unified_diff(
-            change.before.splitlines(), change.after.splitlines(), *names, lineterm=""
-        ):
-            yield line + "\n"
 
 
 # -- the output of consolidation

@@ -320,13 +320,11 @@ def _count_in(kind: str, path: Path, home: Home, forms: Forms) -> int:
 def _count_in_schema(path: Path, forms: Forms) -> int:
     """Count matches in the names of our own tables and columns, which are no secrets."""
     try:
-        db = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, factory=Database)
-        try:
+        uri = f"{path.as_uri()}?mode=ro"
+        with contextlib.closing(sqlite3.connect(uri, uri=True, factory=Database)) as db:
             rows = db.execute(
                 "SELECT type || name || tbl_name || coalesce(sql, '') FROM sqlite_master"
             ).fetchall()
-        finally:
-            db.close()
     except sqlite3.Error:
         return 0
     return sum(forms.count(text.encode()) for (text,) in rows)
@@ -469,8 +467,9 @@ def _clean_database(path: Path, forms: Forms) -> None:
 
     Then no free or logged page contains them.
     """
-    db = sqlite3.connect(path, timeout=_LOCK_S, isolation_level=None, factory=Database)
-    try:
+    with contextlib.closing(
+        sqlite3.connect(path, timeout=_LOCK_S, isolation_level=None, factory=Database)
+    ) as db:
         db.execute("PRAGMA secure_delete=ON")
         write_ahead(db)
         db.create_function(
@@ -494,8 +493,6 @@ def _clean_database(path: Path, forms: Forms) -> None:
                     )
         db.execute("VACUUM")
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    finally:
-        db.close()
 
 
 def _scrubbed_value(value: str | bytes | None, forms: Forms) -> str | bytes | None:

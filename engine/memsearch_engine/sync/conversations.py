@@ -67,8 +67,8 @@ def exchange(
         NoKey: it is encrypted and the key is missing.
         Unreachable: the archive cannot be written.
     """
-    done, archive, size = Exchanged(), Archive(home), 0
-    try:
+    done, size = Exchanged(), 0
+    with contextlib.closing(Archive(home)) as archive:
         here = {path_of(name): (name, content) for name, content in archive.digests().items()}
         there = {path: sha for path, sha in tree.items() if _NAME.fullmatch(path)}
         known = state.turns()
@@ -109,8 +109,6 @@ def exchange(
                 done.received += 1
                 stored = archive.digests([(turn.agent, turn.session, turn.turn)])
                 done.turns[path] = next(iter(stored.values()), ""), theirs
-    finally:
-        archive.close()
     return done
 
 

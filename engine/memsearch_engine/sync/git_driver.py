@@ -8,6 +8,7 @@ writes one.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shlex
@@ -144,8 +145,11 @@ def _adopt(home: Home, sides: list[bytes], merged: Merged, name: str) -> None:
 
     They are quarantined if one of our marks was lost, or without the home.
     """
-    origin, day = Origin(home), day_of(name)
-    try:
+    day = day_of(name)
+    with (
+        contextlib.suppress(MemsearchError, OSError),
+        contextlib.closing(Origin(home)) as origin,
+    ):
         read = [parse(data, name).entries for data in sides]
         raws = {entry.raw for entries in read for entry in entries}
         wrong = [origin.contradicting(entries, day) for entries in read]
@@ -165,10 +169,6 @@ def _adopt(home: Home, sides: list[bytes], merged: Merged, name: str) -> None:
         if own:
             origin.record_day(day, own)
             origin.wrote(entry.raw for entry in own)
-    except (MemsearchError, OSError):
-        return
-    finally:
-        origin.close()
 
 
 def _driver() -> str:
