@@ -354,9 +354,9 @@ from memsearch_engine.longterm import drafting, jobs, pages as documents
 die = lambda *a, **k: os.kill(os.getpid(), 9)
 if {at!r} == "asked": drafting.answered = die
 if {at!r} == "proposed": jobs.Jobs.succeed = die
-real = documents._put
-if {at!r} == "before-write": documents._put = die
-if {at!r} == "after-write": documents._put = lambda *a: (real(*a), die())
+real = documents.put
+if {at!r} == "before-write": documents.put = die
+if {at!r} == "after-write": documents.put = lambda *a: (real(*a), die())
 pages = Memory({str(box.project)!r}, home={str(box.home.root)!r}).pages
 pages.review("project", provider="mine") if {at!r} in ("asked", \
 "proposed") else pages.decide("project", "accepted")

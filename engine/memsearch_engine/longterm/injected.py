@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Mapping
-from itertools import accumulate, takewhile
 
 from memsearch_engine.core import agent_registry, freshness
 from memsearch_engine.core.errors import MemsearchError, Unreachable, UsageError
@@ -68,14 +67,7 @@ def injected_page(home: Home, settings: Settings, memory: str, project: str) -> 
         lines = pages.accepted_text(
             home, settings, Project(project, "", "", root, memory), "project"
         ).splitlines()
-        left = settings.documents.max_tokens - estimate(_PAGE_HEAD)
-        fitting = list(
-            takewhile(
-                lambda size: size >= 0,
-                accumulate((-estimate(line) - 1 for line in lines), initial=left),
-            )
-        )
-        lines = lines[: len(fitting) - 1]
+        lines, _ = _within(lines, settings.documents.max_tokens - estimate(_PAGE_HEAD))
         while lines and (lines[-1].startswith("#") or not lines[-1].strip()):
             lines.pop()
         return without_citations("\n".join([_PAGE_HEAD, *lines])) if lines else ""

@@ -154,13 +154,15 @@ class Jobs:
                     )
                     return Refusal.EXHAUSTED
             token = uuid.uuid4().hex
+            # by this name, other processes can check that this one still runs
+            owner = f"{os.getpid()}@{socket.gethostname()}"
             done = job.done_watermark if job else -1.0
             db.execute(
                 "INSERT OR REPLACE INTO longterm_jobs (kind, key, state, token, owner, started, "
                 "finished, lease_until, retry_at, "
                 "tries_left, stolen, error, outcome, watermark, done_watermark) "
                 "VALUES (?,?,'running',?,?,?,0,?,0,?,?,'','',?,?)",
-                (kind, key, token, _me(), now, now + LEASE_S, tries, thefts, watermark, done),
+                (kind, key, token, owner, now, now + LEASE_S, tries, thefts, watermark, done),
             )
         return Claim(kind, key, token, watermark)
 
@@ -362,11 +364,6 @@ class Jobs:
             f"SELECT {_COLUMNS} FROM longterm_jobs WHERE kind=? AND key=?", (kind, key)
         ).fetchone()
         return Job(*row) if row else None
-
-
-def _me() -> str:
-    """A name of this process by which other processes can check that it still runs."""
-    return f"{os.getpid()}@{socket.gethostname()}"
 
 
 def _is_gone(owner: str) -> bool:

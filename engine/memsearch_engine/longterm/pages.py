@@ -335,7 +335,7 @@ class PageReview(Review[PageProposal]):
                 " ORDER BY id DESC LIMIT ?)",
                 (*self._key, *self._key, _VERSIONS),
             )
-        _put(self.path, before, after)
+        put(self.path, before, after)
 
     def newest(self) -> int:
         """The number of the last accepted change; 0 where there is none."""
@@ -368,7 +368,7 @@ class PageReview(Review[PageProposal]):
                 before, after = db.execute(query, (last,)).fetchone()
             now = bytes_of(self.path)
             if now == after:
-                _put(self.path, now, before)
+                put(self.path, now, before)
             elif now != before:  # if the file has its old text, the change was never written
                 raise Conflict(f"{self.path} has changed since", "look at it; nothing was changed")
             was, made = (
@@ -385,7 +385,7 @@ class PageReview(Review[PageProposal]):
         return self.path
 
 
-def _put(path: str, before: bytes | None, after: bytes | None) -> None:
+def put(path: str, before: bytes | None, after: bytes | None) -> None:
     """Replace the file's content *before* by *after*; None means no file.
 
     Raises:

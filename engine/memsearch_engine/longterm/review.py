@@ -304,5 +304,3 @@ def take(home: Home, hunks: list[Hunk]) -> None:
             workspace.write(home, home.longterm, path, text)
         else:
             Path(home.longterm, path).unlink(missing_ok=True)
-    for hunk in hunks:
-        hunk.state = "accepted"

@@ -25,15 +25,13 @@ from typing import Any, Literal, cast
 import msgspec
 
 from memsearch_engine.core import safe_files
-from memsearch_engine.core.errors import (
-    Unreachable,
-)
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.projects import Project
 from memsearch_engine.core.safe_text import plain
 from memsearch_engine.core.settings import Settings, SkillTask
 from memsearch_engine.core.state import using
-from memsearch_engine.journal.disk import append, locked, replace
+from memsearch_engine.journal.disk import locked
+from memsearch_engine.longterm import pages
 from memsearch_engine.longterm.drafting import enabled
 from memsearch_engine.secrets.scan import redact
 
@@ -300,17 +298,7 @@ def _encoded(meta: _Meta) -> str:
 
 def put(path: str, text: str) -> None:
     """Write a file of a draft if its content differs. Raises Unreachable."""
-    try:
-        before = safe_files.read(path, _MAX_FILE)
-    except FileNotFoundError:
-        append(path, text.encode("utf-8", "replace"))
-        return
-    except OSError as error:
-        raise Unreachable(
-            f"{path} can't be read: {error.strerror or error}", "nothing was changed"
-        ) from error
-    if before != text.encode("utf-8", "replace"):
-        replace(path, before, text.encode("utf-8", "replace"))
+    pages.put(path, pages.bytes_of(path), text.encode("utf-8", "replace"))
 
 
 # -- installing

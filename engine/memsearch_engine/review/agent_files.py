@@ -150,16 +150,11 @@ class AgentFiles:
             with contextlib.suppress(OSError):
                 if f"(native:{section.id})" in read_day(today).data.decode("utf-8", "replace"):
                     raise UsageError(f"{section.id} was taken today")
-            return self._take(memory, section)
-
-    def _take(self, memory: AgentFile, section: AgentFileSection) -> Note:
-        path = agent_files.short(memory.path, self._scope.place.root).replace("`", "")
-        under = f", under {' › '.join(section.trail)}" if section.trail else ""
-        whose = f", of {agent_files.titles(memory)}" if memory.author == "agent" else ""
-        source = f"`{path}`, line {section.line}{whose}{under}"
-        return self._notes.add(
-            f"{section.text}\n- Taken from: {' '.join(source.split())} (native:{section.id})"
-        )
+            path = agent_files.short(memory.path, self._scope.place.root).replace("`", "")
+            under = f", under {' › '.join(section.trail)}" if section.trail else ""
+            whose = f", of {agent_files.titles(memory)}" if memory.author == "agent" else ""
+            source = " ".join(f"`{path}`, line {section.line}{whose}{under}".split())
+            return self._notes.add(f"{section.text}\n- Taken from: {source} (native:{section.id})")
 
     def _taken(self) -> dict[str, str]:
         """Section -> the note that was copied from it."""

@@ -221,24 +221,19 @@ class _Round:
             if seq and not whole_file.was_received(self._journal, seq):
                 self._state.drop(key)
 
-    def _done(self) -> dict[str, str]:
-        """Projects whose files contain the merge, and their folders."""
-        done = {LONGTERM: str(self._home.longterm)} | {
-            name: project.root
-            for name, project in self._projects.items()
-            if os.path.isdir(project.memory)
-        }
-        return {
-            name: root for name, root in done.items() if name not in self._files.skipped_projects
-        }
-
     def _push(self, tree: dict[str, str]) -> bool:
         """Push *tree*, if it differs, and record what the local files contain.
 
         Returns:
             False if the remote has changed since it was fetched.
         """
-        done, pushed = self._done(), self._head
+        here = {name: one.root for name, one in self._projects.items() if os.path.isdir(one.memory)}
+        done = {  # projects whose files contain the merge, and their folders
+            name: root
+            for name, root in {LONGTERM: str(self._home.longterm), **here}.items()
+            if name not in self._files.skipped_projects
+        }
+        pushed = self._head
         pins = {key: self._files.base_of(key) for key in self._files.skipped_files}
         if tree != self._files.tree:
             self._refuse_secrets(tree)

@@ -232,17 +232,13 @@ def lines_of(copy: Copy) -> list[str]:
     anchors = [
         Anchor(anchor.session, anchor.turn, anchor.agent).render()
         for anchor in copy.anchors
-        if _is_a_name(anchor)
+        # an anchor that is more than the name of a conversation is left out
+        if _NAME.fullmatch(anchor.session) and _NAME.fullmatch(anchor.turn or "-")
     ]
     marks = render.mark_lines({name: shown_line(value) for name, value in copy.marks.items()})
     return render.entry_lines(
         [f"### {shown_line(copy.heading).strip() or 'Note'}", *anchors, *marks], copy.body
     )[:-1]
-
-
-def _is_a_name(anchor: Anchor) -> bool:
-    """Whether an anchor only names a conversation."""
-    return bool(_NAME.fullmatch(anchor.session)) and bool(_NAME.fullmatch(anchor.turn or "-"))
 
 
 def listed(scope: Scope) -> list[SharedNote]:
