@@ -37,6 +37,7 @@ from memsearch_engine.core.project_registry import Registry
 from memsearch_engine.core.projects import locate
 from memsearch_engine.core.safe_text import plain
 from memsearch_engine.core.settings import Settings
+from memsearch_engine.core.settings_schema import LongtermSettings
 from memsearch_engine.injection.usage import without_citations
 from memsearch_engine.longterm.jobs import Claim, Jobs, Refusal
 from memsearch_engine.longterm.store import (
@@ -121,54 +122,43 @@ def survey(
     now = now or time.time()
     limits, store, jobs = settings.longterm, SessionMemories(home), Jobs(home).all("extract")
     modes, known = store.modes(), {memory.id for memory in store.all()}
-    oldest = since or now - limits.max_age_days * DAY_S
     found = []
     for agent in agent_registry.names():
         for where in all_sessions(agent, folders):
             if only and where.session != only:
                 continue
-            candidate = SessionCandidate(where, "", id_of(agent, where.session))
-            candidate.memory = candidate.memory if candidate.memory in known else ""
+            name = id_of(agent, where.session)
+            candidate = SessionCandidate(where, "", name if name in known else "")
             job = jobs.get(candidate.key)
-            idle = now - where.modified
             if modes.get((agent, where.session)) == "disabled":
                 candidate.reason = "disabled by you"
             elif job and job.done_watermark >= where.modified:
-                candidate.reason = (
-                    "up to date"
-                    if candidate.memory
-                    else f"read: {job.outcome or 'nothing to keep'}"
-                )
-            elif not only and where.size > limits.max_mb * 1e6:
-                candidate.reason = f"larger than {limits.max_mb:g} MB"
-            elif not only and where.modified < oldest:
-                candidate.reason = f"older than {limits.max_age_days:g} days"
-            elif not only and idle < limits.idle_hours * 3600:
-                candidate.reason = (
-                    f"in use: quiet for {max(idle, 0) / 3600:.1f} of {limits.idle_hours:g} hours"
-                )
+                read = f"read: {job.outcome or 'nothing to keep'}"
+                candidate.reason = "up to date" if candidate.memory else read
+            elif not only and (unfit_now := _unfit_now(where, limits, since, now)):
+                candidate.reason = unfit_now
             elif job and job.state == "running" and job.lease_until > now:
                 candidate.reason = "being read now"
-            elif (
-                not only
-                and job
-                and job.state == "error"
-                and job.watermark >= where.modified
-                and job.tries_left <= 0
-            ):
-                candidate.reason = f"failed too often: {job.error}"
-            elif (
-                not only
-                and job
-                and job.state == "error"
-                and job.watermark >= where.modified
-                and job.retry_at > now
-            ):
-                candidate.reason = (
-                    f"tried again in {(job.retry_at - now) / 60:.0f} minutes: {job.error}"
-                )
+            elif not only and job and job.state == "error" and job.watermark >= where.modified:
+                minutes = (job.retry_at - now) / 60
+                if job.tries_left <= 0:
+                    candidate.reason = f"failed too often: {job.error}"
+                elif minutes > 0:
+                    candidate.reason = f"tried again in {minutes:.0f} minutes: {job.error}"
             found.append(candidate)
     return sorted(found, key=lambda s: (s.where.modified, s.where.session), reverse=True)
+
+
+def _unfit_now(where: Session, limits: LongtermSettings, since: float, now: float) -> str:
+    """Why the size or the times of a session's file exclude it for now; '' if they do not."""
+    idle = now - where.modified
+    if where.size > limits.max_mb * 1e6:
+        return f"larger than {limits.max_mb:g} MB"
+    if where.modified < (since or now - limits.max_age_days * DAY_S):
+        return f"older than {limits.max_age_days:g} days"
+    if idle < limits.idle_hours * 3600:
+        return f"in use: quiet for {max(idle, 0) / 3600:.1f} of {limits.idle_hours:g} hours"
+    return ""
 
 
 def run(
