@@ -173,7 +173,9 @@ class _Run:
         self.lost = lost
         selected = self.store.select(self.settings.longterm.memories, self.pinned)
         self._stage(selected)
-        workspace.check_sections(self.folder)
+        for name in workspace.DOCUMENTS:  # before a model is asked about them
+            path = self.folder / name
+            workspace.sections(workspace.read(self.folder, name), f"{path}, ")
         self.before = workspace.artifacts(self.home, self.folder)
         changes = self.baseline.diff(self.folder)
         waiting = review.pending(self.home)

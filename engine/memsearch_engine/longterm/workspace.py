@@ -62,6 +62,7 @@ _MAX_DIFF = 4 * 1024 * 1024
 _MAX_FILE = 1024 * 1024
 _SKILL_LINES = 500
 _MAIN = b"refs/heads/main"
+_NO_SECTION = "put it under a section, or move the file aside"
 
 
 class InvalidArtifacts(MemsearchError):
@@ -412,8 +413,11 @@ def diff_text(changes: list[ArtifactChange]) -> str:
 # -- the output of consolidation
 
 
-def sections(text: str) -> list[ArtifactSection]:
+def sections(text: str, where: str = "") -> list[ArtifactSection]:
     """The sections of MEMORY.md or memory_summary.md.
+
+    Args:
+        where: the beginning of an error message.
 
     Raises:
         InvalidArtifacts: there is text outside of sections.
@@ -424,33 +428,23 @@ def sections(text: str) -> list[ArtifactSection]:
             match = _SECTION.fullmatch(line.strip())
             if match is None:
                 raise InvalidArtifacts(
-                    f"line {number}: {line.strip()[:80]!r} is neither Everywhere nor Project NAME "
-                    "(ID)"
+                    f"{where}line {number}: {line.strip()[:80]!r} is neither Everywhere nor "
+                    "Project NAME (ID)",
+                    _NO_SECTION,
                 )
             found.append(ArtifactSection(EVERYWHERE if match[1] else match[3], line.strip(), []))
         elif re.match(r"#\s", line) and found:
-            raise InvalidArtifacts(f"line {number}: a heading above the sections")
+            raise InvalidArtifacts(
+                f"{where}line {number}: a heading above the sections", _NO_SECTION
+            )
         elif found:
             found[-1].lines.append(line)
         elif line.strip() and line.strip() != VERSION and not re.match(r"#\s", line):
             raise InvalidArtifacts(
-                f"line {number}: text outside of the sections: {line.strip()[:80]!r}"
+                f"{where}line {number}: text outside of the sections: {line.strip()[:80]!r}",
+                _NO_SECTION,
             )
     return found
-
-
-def check_sections(folder: Path) -> None:
-    """Check that the two documents have sections, before a model is asked about them.
-
-    Raises InvalidArtifacts.
-    """
-    for name in (MEMORY, SUMMARY):
-        try:
-            sections(read(folder, name))
-        except InvalidArtifacts as error:
-            raise InvalidArtifacts(
-                f"{folder / name}, {error}", "put it under a section, or move the file aside"
-            ) from error
 
 
 def validate(folder: Path, known: dict[str, str], projects: set[str], max_tokens: int) -> None:
@@ -477,10 +471,7 @@ def validate(folder: Path, known: dict[str, str], projects: set[str], max_tokens
     if summary.split("\n", 1)[0].rstrip() != VERSION:
         raise InvalidArtifacts(f"the first line of {SUMMARY} is not {VERSION}")
     for name, text in ((MEMORY, memory), (SUMMARY, summary)):
-        try:
-            found = sections(text)
-        except InvalidArtifacts as error:
-            raise InvalidArtifacts(f"{name}, {error}") from error
+        found = sections(text, f"{name}, ")
         if unknown := {section.scope for section in found} - projects - {EVERYWHERE}:
             raise InvalidArtifacts(f"{name} has a section for an unknown project {min(unknown)}")
         if unknown := set(cited(text)) - set(known):
