@@ -30,8 +30,7 @@ import numpy as np
 import psutil
 from common import arguments, median, p95
 from memsearch_engine.index.rows import Filter
-from memsearch_engine.index.stores.base import StoreRow
-from memsearch_engine.index.stores.server import MilvusServerStore
+from memsearch_engine.index.stores.server import MilvusServerStore, StoreRow
 
 DIMENSION = 384
 _WORDS = [f"word{number}" for number in range(2_000)]
@@ -69,7 +68,7 @@ def client(number: int, uri: str, token: str, options: Any, gates: list[Any], sa
         rows = [row(number, i, chance, vectors) for i in range(options.rows // options.projects)]
         for start in range(0, len(rows), _BATCH):
             store.upsert(project, rows[start : start + _BATCH])
-        store.flush(project)
+        store.flush()
     wrote = time.perf_counter() - began
     held = sum(store.count(project) for project in projects)
     gates[1].wait(_WAIT_S)

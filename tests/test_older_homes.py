@@ -4,6 +4,7 @@ nothing is embedded twice.
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 
 import pytest
@@ -68,26 +69,23 @@ def test_a_catalog_that_was_set_aside_is_scrubbed_with_the_caches(box):
 
 
 @pytest.mark.slow
-def test_rows_of_a_lost_ledger_do_not_stay_in_milvus(box):
-    box.ok("config", "set", "milvus.lite", "true")
+def test_a_home_with_milvus_lite_goes_on_without_it(box):
     box.fill()
     box.index()
     box.ok("service", "stop")
+    box.ok("config", "set", "milvus.lite", "true")
     (vectors,) = box.home.index.glob("*/vectors.db")
-    for suffix in ("", "-wal", "-shm"):
-        vectors.with_name(vectors.name + suffix).unlink(missing_ok=True)
-    (box.memory / "2026-02-09.md").unlink()
-    assert box.index()["chunks"] == 2
-    box.ok("service", "stop")
-    from memsearch_engine.index.stores.lite import Lite
-
-    store = Lite(vectors.parent / "milvus.db", box.home.milvus_socket(vectors.parent.name))
-    try:
-        (collection,) = store._client.list_collections()
-        store.ensure(collection, 384)
-        assert len(store.ids(collection)) == 2
-    finally:
-        store.close()
+    with contextlib.closing(sqlite3.connect(vectors)) as db, db:
+        db.execute(
+            "INSERT INTO stored (collection, chunk_id, scalars) VALUES ('', 'left out ms_x', 'yes')"
+        )
+    folder = vectors.with_name("milvus.db")
+    (folder / "collections").mkdir(parents=True)
+    state = box.index()
+    assert state["embedded"] == 0 and state["chunks"] == 5 and state["reason"] == ""
+    found = box.ok("search", "redis ttl", "--json").json
+    assert found["mode"] == "hybrid" and "Redis" in found["hits"][0]["content"]
+    assert not folder.exists()
 
 
 @pytest.mark.slow

@@ -243,7 +243,6 @@ def world(
     settings = Settings()
     settings.embedding.model = model
     home = Home(folder / f"home-{Path(model).name or 'default'}").ensure()
-    home.ensure_socket_folder()  # Milvus Lite listens there
     memory = folder / "project" / ".memsearch" / "memory"
     places = write(memory, notes)
     project = Project("id-set", "set", "ms_set_0", str(memory.parent.parent), str(memory))

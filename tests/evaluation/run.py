@@ -139,7 +139,7 @@ def world(
         models.pull(home, models.SECOND)
     space = VectorIndex(home, settings.milvus, load_embedder(home, settings.embedding))
     beside = load_embedder(home, EmbeddingSettings(model=models.SECOND)) if both else None
-    second = VectorIndex(home, settings.milvus, beside, beside=True) if beside else None
+    second = VectorIndex(home, settings.milvus, beside) if beside else None
     asked = (
         {(story.agent, story.session_id, story.turn): story.prompt for story in demo.captured}
         if prompts

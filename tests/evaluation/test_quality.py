@@ -6,26 +6,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from memsearch_engine.core.settings import Settings
-from memsearch_engine.core.settings_schema import MilvusSettings
-from memsearch_engine.index.stores import lite
 
-from tests.evaluation import confidence, run
+from tests.evaluation import confidence
 from tests.evaluation.run import answers, ask
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("words_by", ["milvus", "catalog"])
-def test_the_default_is_at_least_as_good_as_the_better_of_its_parts(
-    tmp_path_factory, monkeypatch, words_by
-):
-    settings = Settings(milvus=MilvusSettings(lite=words_by == "milvus"))
-    monkeypatch.setattr(run, "Settings", lambda: settings)
-    monkeypatch.setattr(lite, "WORDS_MOST", 10**6)
+def test_the_default_is_at_least_as_good_as_the_better_of_its_parts(tmp_path_factory):
     ways = (("hybrid", "weighted"), ("dense", "weighted"), ("bm25", "weighted"))
-    folder = (
-        tmp_path_factory.getbasetemp() / "evaluation"
-    )  # the second one finds the first one's vectors
+    folder = tmp_path_factory.getbasetemp() / "evaluation"
     queries, ranks = ask(folder, routine=800, ways=ways)
     kinds = {query["kind"] for query in queries if query["want"]}
     assert sum(len(query["want"]) > 0 for query in queries) >= 150 and len(kinds) >= 9

@@ -85,7 +85,6 @@ def asked(
                     home,
                     MilvusSettings(),
                     load_embedder(home, EmbeddingSettings(model=models.SECOND)),
-                    beside=True,
                 )
                 open_now.callback(second.close)
                 second.embed(second.missing(catalog, project.id))

@@ -88,36 +88,6 @@ def test_a_catalog_damaged_in_its_leaf_pages_only(box):
     heals(box)
 
 
-@pytest.mark.parametrize(
-    "how",
-    [
-        "every file",
-        *(pytest.param(how, marks=pytest.mark.slow) for how in ("a file", "manifests", "emptied")),
-    ],
-)
-def test_a_milvus_folder_that_is_damaged(box, how):
-    box.ok("config", "set", "milvus.lite", "true")
-    stopped(box)
-    (folder,) = box.home.index.glob("*/milvus.db")
-    files = [path for path in folder.rglob("*") if path.is_file()]
-    if how == "every file":
-        for path in files:
-            path.write_bytes(noise(max(64, path.stat().st_size)))
-    elif how == "manifests":
-        for path in files:
-            if path.suffix == ".json" or "manifest" in path.name.lower():
-                path.write_bytes(noise(200))
-    elif how == "emptied":
-        for path in files:
-            path.unlink()
-    else:
-        shutil.rmtree(folder)
-        folder.write_bytes(noise(4096))
-    found = box.run("search", "redis ttl", "--json")
-    assert found.code == 0 and "Redis" in found.json["hits"][0]["content"], found
-    heals(box)
-
-
 @pytest.mark.slow
 def test_vectors_of_random_bytes(box):
     stopped(box)

@@ -237,9 +237,7 @@ class Notes:
         """How many notes a start finds out of, how special they are. What it says is the same as if
         all were found anew.
         """
-        with contextlib.closing(
-            VectorIndex(self.home, MilvusSettings(), self, beside=True)
-        ) as space:
+        with contextlib.closing(VectorIndex(self.home, MilvusSettings(), self)) as space:
             compared.clear()
             space.warm("p")
             found = sum(compared)

@@ -21,8 +21,7 @@ import numpy as np
 import pytest
 from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.index.rows import Filter
-from memsearch_engine.index.stores import open_store
-from memsearch_engine.index.stores.base import StoreRow
+from memsearch_engine.index.stores.server import MilvusServerStore, StoreRow
 from pymilvus import DataType, MilvusClient, MilvusException
 
 from tests.conftest import Box, until
@@ -602,9 +601,9 @@ def test_a_token_that_was_changed_costs_nothing(remote, server, meaning):
     assert meaning.texts == before and rows(server) == NOTES
 
 
-def test_a_store_names_what_the_server_said_of_the_token(server, tmp_path):
+def test_a_store_names_what_the_server_said_of_the_token(server):
     with pytest.raises(Unreachable, match="auth check failure"):
-        open_store(tmp_path, tmp_path / "s", server.uri, "root:wrong")
+        MilvusServerStore(server.uri, "root:wrong", "memsearch_x")
 
 
 # -- 4: errors of single calls
@@ -788,12 +787,12 @@ def test_a_switch_of_models_on_a_full_server_is_explained(remote, server):
     assert said["building"] and said["problems"], "it is said why the new model does not come"
 
 
-def test_a_store_asks_for_an_exact_index_and_our_tokenizer(server, tmp_path):
-    store = open_store(tmp_path, tmp_path / "s", server.uri, TOKEN, "memsearch_x")
+def test_a_store_asks_for_an_exact_index_and_our_tokenizer(server):
+    store = MilvusServerStore(server.uri, TOKEN, "memsearch_x")
     store.ensure("ms_x", 8)
     vector = np.ones(8, np.float32)
     store.upsert("ms_x", [StoreRow("a", vector, "redis", "2026-01-01", "", "", "note")])
-    store.flush("ms_x")
+    store.flush()
     assert store.bm25("ms_x", ["redis"], 5, Filter())[0][1] > 0
     made = server.collections["memsearch_x"]
     assert (

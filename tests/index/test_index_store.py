@@ -1,6 +1,4 @@
-"""The store on Milvus Lite, on a Milvus server of one's own, and on any other that the environment
-names.
-"""
+"""The store on `milvus-lite server`, and on any other server that the environment names."""
 
 from __future__ import annotations
 
@@ -19,8 +17,7 @@ from memsearch_engine.core.home import Home
 from memsearch_engine.index import analyze
 from memsearch_engine.index.hubness import QueryVector
 from memsearch_engine.index.rows import Filter
-from memsearch_engine.index.stores import open_store
-from memsearch_engine.index.stores.base import StoreRow
+from memsearch_engine.index.stores.server import MilvusServerStore, StoreRow
 
 from tests.conftest import until
 
@@ -78,25 +75,15 @@ def server(tmp_path_factory):
     process.wait(20)
 
 
-@pytest.fixture(scope="module", params=["lite", "server", "environment"])
-def store(request, tmp_path_factory):
-    if request.param == "lite":
-        folder = tmp_path_factory.mktemp("lite")
-        store = open_store(folder / "milvus.db", folder / "m.sock")
-    elif request.param == "server":
-        store = open_store(
-            Path("/unused"),
-            Path("/unused"),
-            request.getfixturevalue("server"),
-            name="memsearch_test",
-        )
+@pytest.fixture(scope="module", params=["server", "environment"])
+def store(request):
+    if request.param == "server":
+        store = MilvusServerStore(request.getfixturevalue("server"), "", "memsearch_test")
     else:
         uri = os.environ.get("MEMSEARCH_TEST_MILVUS_URI")
         if not uri:
             pytest.skip("MEMSEARCH_TEST_MILVUS_URI is not set")
-        store = open_store(
-            Path("/unused"),
-            Path("/unused"),
+        store = MilvusServerStore(
             uri,
             os.environ.get("MEMSEARCH_TEST_MILVUS_TOKEN", ""),
             f"memsearch_test_{uuid.uuid4().hex[:8]}",
@@ -149,7 +136,7 @@ def filled(store, name):
             row("d", "部署脚本", 3, day="", agent="", session="", kind="note"),
         ],
     )
-    store.flush(name)
+    store.flush()
     return name
 
 
@@ -206,13 +193,13 @@ def test_filters(store, filled, where, wanted):
 
 def test_upsert_replaces_and_delete_removes(store, filled):
     store.upsert(filled, [row("a", "kafka", 5, agent="openclaw")])
-    store.flush(filled)
+    store.flush()
     assert store.count(filled) == 4 and store.ids(filled) == {"a", "b", "c", "d"}
     assert [c for c, _ in store.bm25(filled, ["kafka"], 5, Filter())] == ["a"]
     assert [c for c, _ in store.bm25(filled, ["ttl"], 5, Filter())] == []
     assert store.dense(filled, axis(5), 1, Filter(agents=("openclaw",)))[0][0] == "a"
     store.delete(filled, ["a", "b", "not there"])
-    store.flush(filled)
+    store.flush()
     assert store.count(filled) == 2 and store.ids(filled) == {"c", "d"}
     assert {c for c, _ in store.dense(filled, axis(0), 9, Filter())} == {"c", "d"}
     assert store.bm25(filled, analyze.query_terms("redis"), 5, Filter()) == []
@@ -231,7 +218,7 @@ def test_an_empty_collection_and_none(store, name):
         store.dense(name, axis(0), 5, Filter()) == [] and store.bm25(name, ["x"], 5, Filter()) == []
     )
     store.delete(name, ["x"])
-    store.flush(name)
+    store.flush()
     store.drop(name)
     store.drop(name)
 
@@ -246,7 +233,7 @@ def test_values_at_their_limits(store, name):
             row("wide", "部署脚本改用了蓝绿发布" * 5_000, 2, session="日" * 600),
         ],
     )
-    store.flush(name)
+    store.flush()
     assert store.count(name) == 3
     assert [c for c, _ in store.bm25(name, ["w7"], 5, Filter())] == ["long"]
 
@@ -254,11 +241,11 @@ def test_values_at_their_limits(store, name):
 def test_more_than_a_batch(store, name):
     store.ensure(name, DIMENSION)
     store.upsert(name, [row(f"c{n:05d}", f"word{n}", n % DIMENSION) for n in range(1_203)])
-    store.flush(name)
+    store.flush()
     assert store.count(name) == 1_203 and len(store.ids(name)) == 1_203
     assert [c for c, _ in store.bm25(name, ["word777"], 3, Filter())][:1] == ["c00777"]
     store.delete(name, [f"c{n:05d}" for n in range(1_000)])
-    store.flush(name)
+    store.flush()
     assert store.count(name) == 203
 
 
@@ -309,47 +296,18 @@ def test_readers_while_a_writer_writes(store, filled):
         thread.start()
     for round_ in range(5):
         store.upsert(filled, [row(f"n{round_}-{n}", "more", n % DIMENSION) for n in range(50)])
-        store.flush(filled)
+        store.flush()
     done.set()
     for thread in threads:
         thread.join(30)
     assert failed[:3] == [] and store.count(filled) == 254
 
 
-# -- what Lite alone promises
-
-
-def test_lite_survives_a_reopen_and_leaves_no_port(tmp_path):
-    import psutil
-
-    before = {
-        (c.laddr, c.status)
-        for c in psutil.Process().net_connections("inet")
-        if c.status == "LISTEN"
-    }
-    for attempt in range(2):
-        store = open_store(tmp_path / "milvus.db", tmp_path / "m.sock")
-        after = {
-            (c.laddr, c.status)
-            for c in psutil.Process().net_connections("inet")
-            if c.status == "LISTEN"
-        }
-        assert after <= before
-        store.ensure("ms_x", DIMENSION)
-        if attempt == 0:
-            store.upsert("ms_x", [row("a"), row("b", axis=1)])
-            store.flush("ms_x")
-        assert store.count("ms_x") == 2
-        sockets = [p for p in tmp_path.iterdir() if p.is_socket()]
-        assert sockets and all(p.stat().st_mode & 0o777 == 0o600 for p in sockets)
-        store.close()
-
-
-def test_a_server_that_is_not_there_is_named(tmp_path):
+def test_a_server_that_is_not_there_is_named():
     from memsearch_engine.core.errors import Unreachable
 
     with pytest.raises(Unreachable, match=r"127.0.0.1:9"):
-        open_store(tmp_path, tmp_path / "s", "http://127.0.0.1:9")
+        MilvusServerStore("http://127.0.0.1:9", "", "memsearch_x")
 
 
 class Letters:
@@ -448,14 +406,14 @@ def test_a_server_s_hits_are_corrected_as_those_in_memory_are(server, tmp_path):
         VectorIndex(other, MilvusSettings(uri=server), embedder),
     ]
     try:
-        lite, remote = answers()
-        assert lite == pytest.approx(remote, abs=1e-4)
+        local, remote = answers()
+        assert local == pytest.approx(remote, abs=1e-4)
         assert any(
-            abs(value) > 1e-4 for (_, part), value in lite.items() if part == "hubness_correction"
+            abs(value) > 1e-4 for (_, part), value in local.items() if part == "hubness_correction"
         )
         file.write_text(file.read_text() + "### 20:00\n- aaba\n")
         again, remote = answers()
-        assert again == pytest.approx(remote, abs=1e-4) and again.keys() != lite.keys()
+        assert again == pytest.approx(remote, abs=1e-4) and again.keys() != local.keys()
     finally:
         for space in spaces:
             space.close()

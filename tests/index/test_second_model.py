@@ -295,7 +295,7 @@ def two_models(folder, text: str, first: Scripted, second: Scripted):
     with (
         contextlib.closing(Catalog(home.cache_db, writable=True)) as catalog,
         contextlib.closing(VectorIndex(home, MilvusSettings(), first)) as one,
-        contextlib.closing(VectorIndex(home, MilvusSettings(), second, beside=True)) as other,
+        contextlib.closing(VectorIndex(home, MilvusSettings(), second)) as other,
     ):
         scan(catalog, "p", [str(notes)], Settings(), memory=str(notes))
         for space in (one, other):

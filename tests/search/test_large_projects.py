@@ -1,28 +1,23 @@
-"""Projects that are too large for Milvus Lite's BM25: the catalog compares their words, with the
-same answers.
-"""
+"""The catalog ranks the words of a search by meaning and words, in projects of every size."""
 
 from __future__ import annotations
 
-import contextlib
+import math
 
 import pytest
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.projects import Project
 from memsearch_engine.core.settings import Settings
-from memsearch_engine.core.settings_schema import MilvusSettings
+from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.embed import load as load_embedder
+from memsearch_engine.index.rows import Filter
 from memsearch_engine.index.scan import scan
-from memsearch_engine.index.stores import lite
-from memsearch_engine.index.stores.base import NoStore
-from memsearch_engine.index.stores.lite import Lite
 from memsearch_engine.index.vector_index import VectorIndex
-from memsearch_engine.search import hybrid
+from memsearch_engine.search import hybrid, lexical
 from memsearch_engine.search.request import parse
 from memsearch_engine.search.retrieve import Sources
 
-LITE = MilvusSettings(lite=True)
 AGENTS = ("claude-code", "codex")
 TOPICS = (
     "redis cache ttl",
@@ -37,7 +32,7 @@ TOPICS = (
 def world(tmp_path_factory):
     """Two projects with notes of two agents, indexed."""
     home = Home(tmp_path_factory.mktemp("home")).ensure()
-    settings = Settings(milvus=LITE)
+    settings = Settings()
     catalog = Catalog(home.cache_db, writable=True)
     space = VectorIndex(home, settings.milvus, load_embedder(home, settings.embedding))
     projects = []
@@ -90,33 +85,65 @@ QUERIES = (
 )
 
 
-@pytest.mark.slow
+def bm25(notes: dict[str, list[str]], terms: list[str], rows: list[str]) -> dict[str, float]:
+    """BM25 with the weights of Lucene and Milvus.
+
+    Args:
+        notes: name -> terms, of all notes.
+        rows: names of the notes to score.
+    """
+    average = sum(map(len, notes.values())) / len(notes)
+    scores: dict[str, float] = {}
+    for term in terms:
+        count = sum(term in has for has in notes.values())
+        weight = math.log(1 + (len(notes) - count + 0.5) / (count + 0.5))
+        for name in rows:
+            found = notes[name].count(term)
+            if found:
+                norm = 1.2 * (0.25 + 0.75 * len(notes[name]) / average)
+                part = weight * found * 2.2 / (found + norm)
+                scores[name] = scores.get(name, 0.0) + part
+    return scores
+
+
 @pytest.mark.parametrize("mode", ["bm25", "hybrid"])
 @pytest.mark.parametrize("text", QUERIES)
-def test_the_catalog_answers_as_milvus_does(world, monkeypatch, text, mode):
+def test_words_are_found_in_every_mode(world, text, mode):
     catalog, space, projects = world
+    answer = hybrid.search(Sources(catalog, space, projects), parse(text, limit=100, mode=mode))
+    assert answer.mode == mode or not answer.hits
+    found = [hit for hit in answer.hits if "bm25" in hit.scores]
+    assert bool(found) == (text != "nowhere")
 
-    def ask() -> list[tuple[str, str]]:
-        answer = hybrid.search(
-            Sources(catalog, space, projects), parse(text, limit=100, mode=mode)
-        )  # all: ties are broken differently
-        assert answer.mode == mode or not answer.hits
-        return [
-            (hit.row.day, hit.row.entry_id)
-            for hit in answer.hits
-            if mode == "bm25" or "bm25" in hit.scores
-        ]
 
-    by_milvus = ask()
-    monkeypatch.setattr(lite, "WORDS_MOST", 0)
-    monkeypatch.setattr(Lite, "bm25", None)  # not asked
-    by_catalog = ask()
-    assert sorted(by_catalog) == sorted(by_milvus)
-    if text in ("postgres_3", "src/gateway/mod2.py", "canary weigth"):
-        assert by_catalog[0][1] in {
-            entry for _, entry in by_milvus[:8]
-        }  # ties aside, the best is the best
-    assert bool(by_catalog) == (text != "nowhere")
+@pytest.mark.parametrize(
+    "terms",
+    [
+        "redis",
+        "shop",
+        "step",
+        "settled",
+        "redis step",
+        "of step 3",
+        "cache ttl of redis",
+        "canary 3",
+    ],
+)
+def test_the_catalog_weights_frequent_and_rare_words_as_bm25_does(world, terms):
+    """FTS5 gives no weight to a word of half of the notes; a word may be in all of a few notes."""
+    catalog, _, (project, _) = world
+    texts = catalog.database.query(
+        "SELECT c.chunk_id, c.text, e.project FROM chunks c JOIN entries e ON e.id = c.entry"
+    )
+    notes = {f"{of} {name}": analyze.terms(text) for name, text, of in texts}
+    own = [name for name in notes if name.startswith(f"{project.id} ")]
+    words = analyze.query_terms(terms)
+    expected = {name.split()[1]: score for name, score in bm25(notes, words, own).items()}
+    found = lexical.ranked(catalog, project, words, 100, Filter())
+    assert dict(found).keys() == expected.keys() and expected
+    assert [score for _, score in found] == sorted((score for _, score in found), reverse=True)
+    for name, score in found:
+        assert score == pytest.approx(expected[name], abs=0.4 * len(words))
 
 
 def test_confidence_falls_down_the_list_and_does_not_depend_on_the_limit(world):
@@ -142,22 +169,9 @@ def test_confidence_falls_down_the_list_and_does_not_depend_on_the_limit(world):
         assert {hit.confidence for hit in answer.hits} == {None} and not answer.is_unsure
 
 
-def test_milvus_is_not_opened_for_a_large_project_without_changes(world, monkeypatch):
-    catalog, space, projects = world
-    opened: list[str] = []
-    monkeypatch.setattr(lite, "WORDS_MOST", 0)
-    monkeypatch.setattr(
-        Lite, "ensure", lambda self, collection, dimension: opened.append(collection)
-    )
-    assert space.reconcile(catalog, projects[0].id, projects[0].collection) == (0, 0)
-    space.warm(projects[0].collection)
-    assert opened == [] and not space.ranks_words(projects[0].collection)
-
-
 @pytest.mark.slow
-def test_what_is_written_and_deleted_in_a_large_project_is_found_and_gone(world, monkeypatch):
+def test_what_is_written_and_deleted_is_found_and_gone(world):
     catalog, space, (project, _) = world
-    monkeypatch.setattr(lite, "WORDS_MOST", 0)
     day = f"{project.memory}/2026-04-01.md"
 
     def sync() -> list[str]:
@@ -199,65 +213,3 @@ def test_vectors_of_another_layout_are_made_again(world, tmp_path):
         assert other.reconcile(catalog, project.id, project.collection)[0] > 0
     finally:
         other.close()
-
-
-@pytest.mark.slow
-def test_a_large_project_leaves_milvus_lite_and_a_small_one_comes_back(
-    world, tmp_path, monkeypatch
-):
-    catalog, space, (project, _) = world
-    home = Home(tmp_path / "home").ensure()
-    collection, rows = (
-        project.collection,
-        len({key.chunk_id for key in catalog.chunk_keys(project.id)}),
-    )
-
-    def opened() -> contextlib.closing[VectorIndex]:
-        return contextlib.closing(VectorIndex(home, LITE, space.embedder, later=True))
-
-    def answers(index: VectorIndex) -> list[str]:
-        index.reconcile(catalog, project.id, collection)
-        found = hybrid.search(Sources(catalog, index, [project]), parse("redis cache", limit=5))
-        assert found.mode == "hybrid" and found.reason == ""
-        return [hit.id for hit in found.hits]
-
-    with opened() as index:
-        assert index.needs_store()
-        index.embed(index.missing(catalog, project.id))
-        before = answers(index)
-        assert index.store.count(collection) == rows == index.chunk_count(collection)
-        monkeypatch.setattr(lite, "WORDS_MOST", rows - 1)
-        assert answers(index) == before
-        assert index.store.count(collection) == 0 and index.chunk_count(collection) == rows
-        index.forget("of another project")
-    with opened() as index:
-        assert not index.needs_store() and answers(index) == before
-        assert isinstance(index.store, NoStore) and not index.ranks_words(collection)
-        monkeypatch.setattr(lite, "WORDS_MOST", rows)  # within a fifth: stays out
-        assert answers(index) == before and isinstance(index.store, NoStore)
-        monkeypatch.setattr(lite, "WORDS_MOST", 2 * rows)
-        assert answers(index) == before
-        assert index.store.count(collection) == rows and index.ranks_words(collection)
-    with opened() as index:
-        assert index.needs_store()
-
-
-def test_without_lite_the_catalog_ranks_all_words_and_the_data_of_lite_go(
-    world, tmp_path, monkeypatch
-):
-    catalog, space, (project, _) = world
-    home = Home(tmp_path / "home").ensure()
-    (home.index / space.fingerprint / "milvus.db").mkdir(parents=True)
-    opened: list[str] = []
-    monkeypatch.setattr(Lite, "__init__", lambda *_: opened.append("lite"))
-    index = VectorIndex(home, MilvusSettings(lite=False), space.embedder)
-    with contextlib.closing(index):
-        assert not index.needs_store() and not (index.folder / "milvus.db").exists()
-        index.embed(index.missing(catalog, project.id))
-        assert index.reconcile(catalog, project.id, project.collection)[0] > 0
-        found = hybrid.search(Sources(catalog, index, [project]), parse("redis cache", limit=5))
-        assert found.mode == "hybrid" and found.reason == ""
-        assert any("bm25" in hit.scores for hit in found.hits)
-        index.rebuild()
-        assert not index.ranks_words(project.collection)
-    assert opened == []

@@ -1,4 +1,4 @@
-"""Which vectors serve while Milvus Lite is opened, can't be, or is broken meanwhile."""
+"""Which vectors serve while an index is opened, can't be, or is broken meanwhile."""
 
 from __future__ import annotations
 
@@ -15,15 +15,12 @@ from memsearch_engine.core.project_registry import Registry
 from memsearch_engine.core.settings import Settings
 from memsearch_engine.core.settings_schema import EmbeddingSettings, MilvusSettings
 from memsearch_engine.index.rows import Filter
-from memsearch_engine.index.stores.base import StoreBusy
 from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.service import index_state, open_indexes
 from memsearch_engine.service.indexing import Indexer
 from memsearch_engine.service.open_indexes import OpenIndexes
 
 from tests.conftest import until
-
-LITE = MilvusSettings(lite=True)
 
 
 class Tiny:
@@ -49,27 +46,20 @@ def home(box, monkeypatch) -> Home:
     monkeypatch.setattr(
         open_indexes.embed, "fingerprint_of", lambda home, wanted: wanted.model or "new"
     )
-    made = Home(box.home.root).ensure()
-    made.config.write_text("[milvus]\nlite = true\n")
-    return made
-
-
-def with_lite() -> Settings:
-    return Settings(milvus=LITE)
+    return Home(box.home.root).ensure()
 
 
 @pytest.fixture
-def stores(monkeypatch) -> dict[str, Exception]:
-    """VectorIndex -> why its store can't be opened."""
+def broken(monkeypatch) -> dict[str, Exception]:
+    """Fingerprint -> why its index can't be opened."""
     broken: dict[str, Exception] = {}
-    really = VectorIndex.open_store
 
-    def open_store(space: VectorIndex) -> None:
-        if space.fingerprint in broken:
-            raise broken[space.fingerprint]
-        really(space)
+    def opened(home: Home, milvus: MilvusSettings, embedder: Tiny) -> VectorIndex:
+        if embedder.fingerprint in broken:
+            raise broken[embedder.fingerprint]
+        return VectorIndex(home, milvus, embedder)
 
-    monkeypatch.setattr(VectorIndex, "open_store", open_store)
+    monkeypatch.setattr(open_indexes, "VectorIndex", opened)
     return broken
 
 
@@ -89,16 +79,12 @@ def is_open(of: Indexer) -> bool:
     return of.ready.is_set() and not of._state.is_opening
 
 
-def test_a_new_model_is_built_also_where_the_old_one_s_store_can_t_be_opened(home, stores):
-    with contextlib.closing(VectorIndex(home, LITE, Tiny("old"))) as old:
+def test_a_new_model_is_built_also_where_the_old_index_can_t_be_opened(home, broken):
+    with contextlib.closing(VectorIndex(home, MilvusSettings(), Tiny("old"))) as old:
         old.set_complete(EmbeddingSettings(model="old"))
-    stores["old"] = Unreachable("broken")
-    with contextlib.closing(OpenIndexes(home, with_lite)) as open_now:
+    broken["old"] = Unreachable("broken")
+    with contextlib.closing(OpenIndexes(home, Settings)) as open_now:
         open_now.open()
-        assert (
-            open_now.serving and open_now.serving.fingerprint == "old"
-        )  # its vectors can be searched meanwhile
-        open_now.open_stores()
         assert open_now.serving is None and open_now.next and open_now.next.fingerprint == "new"
         open_now.complete()
         assert open_now.serving and open_now.serving.fingerprint == "new" and open_now.next is None
@@ -106,24 +92,23 @@ def test_a_new_model_is_built_also_where_the_old_one_s_store_can_t_be_opened(hom
 
 def test_an_index_of_an_earlier_default_model_serves_until_the_new_one_is_built(home, monkeypatch):
     earlier = "all-minilm-l6-v2-0c1d2e3f"
-    with contextlib.closing(VectorIndex(home, LITE, Tiny(earlier))) as old:
+    with contextlib.closing(VectorIndex(home, MilvusSettings(), Tiny(earlier))) as old:
         old.set_complete(EmbeddingSettings())  # the default model has no name in the settings
     fingerprints = {"all-minilm-l6-v2": earlier, "": "new"}
     monkeypatch.setattr(
         open_indexes.embed, "load", lambda home, wanted: Tiny(fingerprints[wanted.model])
     )
-    with contextlib.closing(OpenIndexes(home, with_lite)) as open_now:
+    with contextlib.closing(OpenIndexes(home, Settings)) as open_now:
         open_now.open()
         assert open_now.serving and open_now.serving.fingerprint == earlier
         assert open_now.next and open_now.next.fingerprint == "new"
-        open_now.open_stores()
         open_now.complete()
         assert open_now.serving.fingerprint == "new" and open_now.next is None
 
 
 @pytest.mark.slow
-def test_a_store_that_can_t_be_opened_is_tried_later_and_later_and_never_called_ready(home, stores):
-    stores["new"] = Unreachable("the disk is full")
+def test_an_index_that_can_t_be_opened_is_tried_later_and_never_called_ready(home, broken):
+    broken["new"] = Unreachable("the disk is full")
     states: list[str] = []
     with indexer(home) as made:
         until(lambda: is_open(made))
@@ -144,7 +129,7 @@ def test_a_store_that_can_t_be_opened_is_tried_later_and_later_and_never_called_
             8 * index_state.FIRST_PAUSE_S,
         ]
         assert set(states) == {"broken"}
-        stores.clear()
+        broken.clear()
         made._state.reopen_at = 0.0
         made._try_again()
         until(lambda: made.state == "ready")
@@ -153,21 +138,20 @@ def test_a_store_that_can_t_be_opened_is_tried_later_and_later_and_never_called_
 
 
 def test_what_breaks_while_it_is_being_opened_is_not_opened_twice(home, monkeypatch):
-    """A search may come before Milvus Lite is open. Of two that had it open, one would throw away
-    the other's files.
-    """
     go_on, waits, made = threading.Event(), threading.Event(), []
-    really, start = VectorIndex.open_store, VectorIndex.__init__
+    really = OpenIndexes.tidy_server
 
-    def open_store(space: VectorIndex) -> None:
+    def tidy_server(indexes: OpenIndexes) -> None:
         waits.set()
         assert go_on.wait(30)
-        really(space)
+        really(indexes)
 
-    monkeypatch.setattr(VectorIndex, "open_store", open_store)
-    monkeypatch.setattr(
-        VectorIndex, "__init__", lambda self, *a, **k: made.append(self) or start(self, *a, **k)
-    )
+    def opened_index(*args: object) -> VectorIndex:
+        made.append(VectorIndex(*args))
+        return made[-1]
+
+    monkeypatch.setattr(OpenIndexes, "tidy_server", tidy_server)
+    monkeypatch.setattr(open_indexes, "VectorIndex", opened_index)
     with indexer(home) as opened:
         assert waits.wait(30) and opened.ready.wait(30)
         serving = opened.spaces.serving
@@ -182,11 +166,3 @@ def test_what_breaks_while_it_is_being_opened_is_not_opened_twice(home, monkeypa
         until(lambda: len(made) == 2 and is_open(opened))
         opened.failed(serving, sqlite3.ProgrammingError("closed"))  # a search that had begun on it
         assert len(made) == 2 and opened.spaces.serving is made[1]
-
-
-def test_files_that_another_one_has_open_are_left_alone(home):
-    with contextlib.closing(VectorIndex(home, LITE, Tiny("new"))) as first:
-        first._ensure("p")
-        with pytest.raises(StoreBusy):
-            VectorIndex(home, LITE, Tiny("new"))
-        assert first.store.count("p") == 0 and (first.folder / "milvus.db").is_dir()

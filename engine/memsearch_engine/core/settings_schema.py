@@ -36,10 +36,9 @@ class MilvusSettings(msgspec.Struct, kw_only=True):
     """Where the index is.
 
     Attributes:
-        uri: address of a Milvus server or Zilliz Cloud; empty: Milvus Lite in the home.
+        uri: address of a Milvus server or Zilliz Cloud; empty: the index is in the home.
         token: the token, or env:NAME.
-        lite: Milvus Lite ranks the words of projects with up to 5,000 chunks; false: the catalog
-            does, and the service needs 170 MB less memory.
+        lite: accepted for files of earlier versions; has no effect.
     """
 
     uri: str = ""

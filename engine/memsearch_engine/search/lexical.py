@@ -31,6 +31,7 @@ _K1, _B = 1.2, 0.75  # BM25's usual parameters
 _WRITTEN_WEIGHT = 0.25  # weight of words as written; their terms have weight 1
 _MAX_WORDS = 8  # words listed in a reason
 _OVERFETCH, _MAX_OVER = 8, 80
+_FREQUENT = 0.25  # share of the chunks above which a term is frequent
 _AT_ONCE = 1000  # rows in memory at once while all notes are read
 
 
@@ -190,8 +191,9 @@ def ranked(
 ) -> list[tuple[str, float]]:
     """(chunk id, BM25 score) of the best matches in the catalog, best first.
 
-    It replaces the BM25 search of Milvus. The scores differ slightly: FTS5 counts words over all
-    projects, and a word that occurs in half of the notes has no weight.
+    FTS5 weights a term by log((N-n+0.5) / (n+0.5)) of N chunks, n with the term. This is 0 for a
+    term in half of the chunks. For frequent terms, this function adds the difference to the weight
+    of Lucene and Milvus, log(1 + (N-n+0.5) / (n+0.5)). For rare terms, both weights are equal.
 
     Args:
         terms: terms of the query (``analyze.query_terms``).
@@ -200,11 +202,20 @@ def ranked(
     """
     if not terms:
         return []
-    found = catalog.words.best(f"terms : ({_either(terms)})", [project.id], wanted, limit)
-    best: dict[str, float] = {}
-    for _, chunk_id, score in found:  # two files may have the same words
-        best.setdefault(chunk_id, score)
-    return list(best.items())
+    total = catalog.words.chunk_count()
+    parts = [(terms, 1.0)]
+    for term, count in catalog.words.document_frequencies(terms).items():
+        if count > _FREQUENT * total:
+            weight = math.log((total + 1) / (count + 0.5))
+            parts.append(([term], weight / _idf(count, total) - 1))
+    scores: dict[str, float] = {}
+    for some, factor in parts:
+        found = catalog.words.best(f"terms : ({_either(some)})", [project.id], wanted, limit)
+        # two files may have the same words
+        for chunk_id, score in {chunk_id: score for _, chunk_id, score in reversed(found)}.items():
+            scores[chunk_id] = scores.get(chunk_id, 0.0) + factor * score
+    best = sorted(scores.items(), key=lambda item: (-comparable(item[1]), item[0]))
+    return best[:limit]
 
 
 def _hit(row: Row, score: float, place: int, terms: list[str]) -> Hit:

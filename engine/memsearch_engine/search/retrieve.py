@@ -261,9 +261,8 @@ def _by_words(
             for hit in early.hits
         }
     for project in sources.projects:
-        if index.ranks_words(project.collection):
-            matched = index.bm25(project.collection, terms, count, request.filter)
-        else:
+        matched = index.bm25(project.collection, terms, count, request.filter)
+        if matched is None:
             matched = lexical.ranked(catalog, project, terms, count, request.filter)
         found.update(((project.id, chunk_id), score) for chunk_id, score in matched)
     return found

@@ -177,7 +177,7 @@ class IndexHandlers:
         problems += [Problem(f"{path}: {reason}", "memsearch index") for path, reason in unread]
         return Health(
             fingerprint=space.fingerprint if space else "",
-            store=space.store.describe() if space else "",
+            store=space.server.abilities.words() if space and space.server else "",
             index=indexer.state,
             building=indexer.spaces.next.fingerprint if indexer.spaces.next else "",
             second=self._second_model(projects),

@@ -297,12 +297,9 @@ class IndexThread:
             self._state.opened_with = (self._state.settings.embedding, self._state.settings.milvus)
             name = self._state.spaces.open()
             log.info("space %s open after %.2f s", name, time.monotonic() - start)
-            if not self._state.problem:  # otherwise it may fail again soon
-                self._state.ready.set()  # this is enough for the waiting searches
-                self._state.changed()
-            self._warm()
-            self._state.spaces.open_stores()
             self._state.problem, self._state.pause_s = "", FIRST_PAUSE_S
+            self._state.ready.set()
+            self._state.changed()
             self._state.spaces.tidy_server()
         except MemsearchError as error:
             problem = f"{error}" + (f" ({error.hint})" if error.hint else "")

@@ -91,7 +91,7 @@ class OpenIndexes:
     # -- the first model
 
     def open(self) -> str:
-        """Close the open indexes and open the one that the settings name, without Milvus Lite.
+        """Close the open indexes and open the one that the settings name.
 
         If it has to be built, the last complete index serves until it is done.
 
@@ -107,7 +107,7 @@ class OpenIndexes:
         wanted, milvus = self._settings().embedding, self._settings().milvus
         name = embed.fingerprint_of(self.home, wanted)
         others = {key: value for key, value in complete_indexes(self.home).items() if key != name}
-        first = VectorIndex(self.home, milvus, embed.load(self.home, wanted), later=True)
+        first = VectorIndex(self.home, milvus, embed.load(self.home, wanted))
         if first.complete or not others:
             self.serving = first
         else:
@@ -121,31 +121,10 @@ class OpenIndexes:
         """Open an older complete index. Return None if that fails: searches use words then."""
         made_with.api_key = self._settings().embedding.api_key
         try:
-            return VectorIndex(
-                self.home, self._settings().milvus, embed.load(self.home, made_with), later=True
-            )
+            return VectorIndex(self.home, self._settings().milvus, embed.load(self.home, made_with))
         except Exception as error:  # it serves only until the new one is built
             log.warning("the old index can't serve: %s", error)
             return None
-
-    def open_stores(self) -> None:
-        """Open Milvus Lite, which ``open`` postpones, for the indexes that use it.
-
-        Raises:
-            Unreachable: Milvus Lite can't be opened.
-        """
-        serving, new = self.serving, self.next
-        if new is not None and new.needs_store():
-            new.open_store()
-        if serving is not None and serving.needs_store():
-            try:
-                serving.open_store()
-            except Exception as error:
-                if new is None:
-                    raise
-                log.warning("the old index can't serve: %s", error)
-                self.serving = None
-                serving.close()
 
     def give_up(self) -> None:
         """Stop serving the first model, which must be reopened. ``retire`` closes the indexes."""
@@ -231,9 +210,7 @@ class OpenIndexes:
         try:
             if (wanted := models.second(self.home, self._settings())) is None:
                 return False
-            self.second = VectorIndex(
-                self.home, MilvusSettings(), embed.load(self.home, wanted), beside=True
-            )
+            self.second = VectorIndex(self.home, MilvusSettings(), embed.load(self.home, wanted))
             log.info("%s is asked, too", self.second.fingerprint)
             return True
         except Exception as error:

@@ -214,7 +214,7 @@ def main() -> int:
     Returns:
         The exit code.
     """
-    os.umask(0o077)  # libraries also write here: logs, models, files of Milvus
+    os.umask(0o077)  # libraries also write here: logs, models
     home = Home.from_env().ensure()
     if home.log.is_symlink():
         # the log is appended to: a planted link would redirect the writes to another file
@@ -226,9 +226,6 @@ def main() -> int:
     logging.getLogger("memsearch").addHandler(handler)
     logging.getLogger("memsearch").setLevel(logging.INFO)
     os.environ.pop("MEMSEARCH_DIR", None)  # one service serves all projects
-    # Milvus Lite's tables use the allocator of the C library, which returns freed memory: 80 MB
-    # less at 10,000 chunks
-    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     _share_arenas()
     os.chdir(home.root)  # the current folder of the starting process may be removed
     if not _only_one(home):
@@ -260,7 +257,7 @@ def _only_one(home: Home) -> bool:
 
 
 def _run(home: Home) -> None:
-    home.ensure_socket_folder()  # before the engine starts: Milvus listens there too
+    home.ensure_socket_folder()
     home.settled = True
     engine = Engine(home)
     server = ServiceServer(home, engine, engine.settings.service.idle_minutes * 60)

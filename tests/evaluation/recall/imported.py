@@ -40,7 +40,6 @@ def world(
     settings = Settings()
     settings.embedding.model = model
     home = Home(root / "home").ensure()
-    home.ensure_socket_folder()  # Milvus Lite listens there
     place = locate(root / "project", home)
     project = Project(
         f"id-{voice.name}", voice.name, f"ms_{voice.name}_0", place.root, place.memory

@@ -80,7 +80,6 @@ def _home(
     root: Path, days: dict[date, list[str]]
 ) -> Iterator[tuple[Home, Project, Catalog, VectorIndex]]:
     settings, home = Settings(), Home(root / "home").ensure()
-    home.ensure_socket_folder()
     place = locate(root / "project", home)
     memory = Path(place.memory)
     project = Project("id-short", "short", "ms_short_0", place.root, place.memory)

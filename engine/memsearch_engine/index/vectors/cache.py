@@ -1,8 +1,4 @@
-"""A project's vectors in memory, which serve searches by meaning with Milvus Lite.
-
-Lite computes every norm again and tests every row for deletion in Python, which takes ten to twenty
-times as long as a matrix product.
-"""
+"""A project's vectors in memory, which serve searches by meaning without a Milvus server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The SQLite file ``vectors.db``: the vectors of one model, and the ledger of its store."""
+"""The SQLite file ``vectors.db``: the vectors of one model, and its ledger."""
 
 from __future__ import annotations
 

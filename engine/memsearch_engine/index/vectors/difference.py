@@ -1,4 +1,4 @@
-"""Compute which rows must be written to a store and deleted from it to match the catalog."""
+"""Compute which chunks are new, changed or gone since the ledger was written."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog, ChunkKey
-from memsearch_engine.index.stores.base import StoreRow
+from memsearch_engine.index.stores.server import StoreRow
 from memsearch_engine.index.vectors.embeddings import EmbeddingStore
 from memsearch_engine.index.vectors.ledger import LedgerRow
 
@@ -24,17 +24,15 @@ class Difference(NamedTuple):
         new: chunk id -> row to write.
         vectors: text hash -> vector, for the new rows.
         gone: chunk ids to delete.
-        is_first: whether the ledger has no rows of the collection.
     """
 
     keys: dict[str, ChunkKey]
     new: dict[str, LedgerRow]
     vectors: dict[str, np.ndarray]
     gone: list[str]
-    is_first: bool
 
     def batches(self, catalog: Catalog) -> Iterator[list[StoreRow]]:
-        """Yield the rows to write. Chunks that were deleted from the catalog are skipped."""
+        """Yield the rows for a server. Chunks that were deleted from the catalog are skipped."""
         names = list(self.new)
         for start in range(0, len(names), _BATCH):
             keys = [self.keys[name] for name in names[start : start + _BATCH]]
@@ -93,7 +91,7 @@ class Wanted(NamedTuple):
         vectors = embeddings.get(row.text_hash for row in new.values())
         new = {name: row for name, row in new.items() if row.text_hash in vectors}
         gone = [name for name in there if name not in self.keys]
-        return Difference(self.keys, new, vectors, gone, is_first=not there)
+        return Difference(self.keys, new, vectors, gone)
 
     def _scripts(self, catalog: Catalog, there: dict[str, LedgerRow]) -> dict[str, str]:
         """Return chunk id -> script of its text; from the ledger if the text is unchanged."""

@@ -1,4 +1,4 @@
-"""The ledger: a record of the rows in the store, by collection.
+"""The ledger: a record of the chunks that can be searched, by collection.
 
 The difference between the ledger and the catalog is the work to do. After a killed process, some
 writes are repeated, which changes nothing.
@@ -16,11 +16,10 @@ from memsearch_engine.index.vectors.database import VectorDatabase
 _BATCH = 500  # chunk ids in one query
 _BETWEEN = "\x1f"
 _SCALARS = 4
-_LEFT_OUT = "left out "
 
 
 class LedgerRow(NamedTuple):
-    """The record of a chunk in the store.
+    """The record of a chunk.
 
     Attributes:
         scalars: day, agent, session and kind.
@@ -64,7 +63,7 @@ class VectorLedger:
         return int(found[0][0])
 
     def change(self, collection: str, gone: Iterable[str], new: dict[str, LedgerRow]) -> None:
-        """Record that chunks were deleted from the store and written to it."""
+        """Record that chunks were deleted and written."""
         with self._database.transaction() as db:
             db.executemany(
                 "DELETE FROM stored WHERE collection=? AND chunk_id=?",
@@ -77,7 +76,7 @@ class VectorLedger:
             )
 
     def forget(self, collection: str) -> None:
-        """Record that the store has no rows of a collection."""
+        """Remove the records of a collection."""
         with self._database.transaction() as db:
             db.execute("DELETE FROM stored WHERE collection=?", (collection,))
             db.execute(
@@ -85,44 +84,21 @@ class VectorLedger:
             )
 
     def forget_all(self) -> None:
-        """Record that the store is empty."""
+        """Remove all records of chunks."""
         self._database.execute("DELETE FROM stored WHERE collection<>''")
 
     def set_target(self, target: str) -> None:
-        """Set the store that the ledger describes. Records of another store are deleted."""
+        """Set what the ledger describes, with the version of the terms. Other records go."""
         if self._database.value("target") not in ("", target):
             self._database.execute("DELETE FROM stored")
         self._database.put_value("target", target)
-
-    def collections(self) -> set[str]:
-        """Return the collections that have rows."""
-        rows = self._database.query("SELECT DISTINCT collection FROM stored WHERE collection<>''")
-        return {collection for (collection,) in rows}
-
-    def left_out(self) -> set[str]:
-        """Return the collections that can be searched but are left out of the store."""
-        rows = self._database.query(
-            "SELECT substr(chunk_id, ?) FROM stored "
-            "WHERE collection='' AND substr(chunk_id, 1, ?)=?",
-            (len(_LEFT_OUT) + 1, len(_LEFT_OUT), _LEFT_OUT),
-        )
-        return {collection for (collection,) in rows}
-
-    def set_left_out(self, collection: str, is_left_out: bool) -> None:
-        """Record whether a collection is left out of the store."""
-        if is_left_out:
-            self._database.put_value(_LEFT_OUT + collection, "yes")
-        else:
-            self._database.execute(
-                "DELETE FROM stored WHERE collection='' AND chunk_id=?", (_LEFT_OUT + collection,)
-            )
 
     # -- with vectors
 
     def vectors(
         self, collection: str, chunk_ids: Iterable[str]
     ) -> dict[str, tuple[np.ndarray, str]]:
-        """Return chunk id -> (vector, script), for the chunks in the store."""
+        """Return chunk id -> (vector, script), for the recorded chunks."""
         wanted = list(chunk_ids)
         found: dict[str, tuple[np.ndarray, str]] = {}
         for start in range(0, len(wanted), _BATCH):

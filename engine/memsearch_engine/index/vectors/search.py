@@ -1,4 +1,4 @@
-"""Search by meaning: in memory with Milvus Lite, or on a Milvus server.
+"""Search by meaning: in memory, or on a Milvus server.
 
 Both give the same scores. A server orders by cosine only, so its results are corrected for hubness
 and ordered again with the local vectors.
@@ -20,7 +20,7 @@ from memsearch_engine.index.hubness import (
     rounded,
 )
 from memsearch_engine.index.rows import Filter, comparable
-from memsearch_engine.index.stores.base import Store
+from memsearch_engine.index.stores.server import MilvusServerStore
 from memsearch_engine.index.vectors.cache import CacheRow, SavedCorrections, VectorCache
 from memsearch_engine.index.vectors.database import VectorDatabase
 from memsearch_engine.index.vectors.ledger import VectorLedger
@@ -162,15 +162,15 @@ class ServerSearch:
 
     def __init__(
         self,
-        store: Store,
+        store: MilvusServerStore,
         ledger: VectorLedger,
         dimension: int,
         ordinary: dict[str, np.ndarray] | None,
     ) -> None:
-        """Prepare searches in *store*.
+        """Prepare searches on a server.
 
         Args:
-            store: its collections must be open.
+            store: the collection of a search must be open there.
             ordinary: as for ``HubnessSample``.
         """
         self._store, self._ledger = store, ledger
