@@ -95,6 +95,7 @@ def _search(query: str, options: dict[str, Any]) -> int | None:
         mode=mode,
         fusion=options.get("fusion", ""),
         everything="all" in options,
+        meanwhile=_load_output,
     )
     if answer is None:
         return None
@@ -109,6 +110,11 @@ def _search(query: str, options: dict[str, Any]) -> int | None:
         query=query,
         weak="weak" in options,
     )
+
+
+def _load_output() -> None:
+    """Import what prints the answer: regular expressions alone take as long as Python's start."""
+    from memsearch_tui.cli import results  # noqa: F401
 
 
 def _expand(words: list[str], options: dict[str, Any]) -> int | None:

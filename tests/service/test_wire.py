@@ -20,7 +20,7 @@ from memsearch_engine.service.index_handlers import IndexHandlers
 from memsearch_engine.service.injection_handlers import InjectionHandlers
 from memsearch_engine.service.search_handlers import SearchHandlers
 
-from tests.conftest import Box
+from tests.conftest import Box, until
 
 HELLO = {"id": 0, "result": {"version": __version__}}
 ANSWER = {"id": 1, "result": {"text": "é" * 100_000}}
@@ -65,6 +65,18 @@ def test_answers_come_in_any_order(box: Box, answers: tuple[object, ...]):
         assert call(box.home, same_version=True) == ANSWER["result"]
     assert [request["method"] for request in asked] == ["hello", "search_view"]
     assert 9 < asked[1]["params"]["deadline_s"] <= 10
+
+
+def test_a_client_can_work_while_the_service_answers(box: Box):
+    worked: list[str] = []
+    with listening(box.home, HELLO, ANSWER) as asked:
+
+        def work() -> None:
+            until(lambda: len(asked) == 2)
+            worked.append(asked[1]["method"])
+
+        assert call(box.home, meanwhile=work) == ANSWER["result"]
+    assert worked == ["search_view"]
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from memsearch_engine.core import quick_json as json
 TYPE_CHECKING = False  # importing `typing` takes 2 ms
 if TYPE_CHECKING:
     import _socket
+    from collections.abc import Callable
     from typing import Any
 
 #: Bytes of the longest answer that a hook reads, and that a command reads.
@@ -52,6 +53,7 @@ def call(
     *,
     limit: int = MAX_HOOK_ANSWER,
     same_version: bool = False,
+    meanwhile: Callable[[], object] | None = None,
 ) -> Any:
     """Call a method of the running service and return its result.
 
@@ -60,6 +62,7 @@ def call(
         end: when the answer is no longer wanted (``time.monotonic``).
         limit: bytes of the longest answer that is read.
         same_version: refuse the answer of a service of another version.
+        meanwhile: is called between the request and its answer.
 
     Raises:
         NotRunning: no service listens.
@@ -88,6 +91,8 @@ def call(
             for number, (name, values) in enumerate(calls)
         ]
         peer.sendall("".join(lines).encode())
+        if meanwhile is not None:
+            meanwhile()
         return _result(peer, end, limit, same_version)
     finally:
         peer.close()

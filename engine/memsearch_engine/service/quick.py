@@ -14,25 +14,32 @@ from memsearch_engine.core import paths, wire
 
 TYPE_CHECKING = False  # importing `typing` takes 2 ms
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 _WAIT_S = 4.0
 
 
 def search(
-    query: str, *, limit: int = 0, mode: str = "hybrid", fusion: str = "", everything: bool = False
+    query: str,
+    *,
+    limit: int = 0,
+    mode: str = "hybrid",
+    fusion: str = "",
+    everything: bool = False,
+    meanwhile: Callable[[], object] | None = None,
 ) -> dict[str, Any] | None:
     """Search, and return the answer in the form of ``answer_view``.
 
     Args:
         limit: number of hits; 0 for the configured number.
         everything: search all projects.
+        meanwhile: is called while the service searches.
     """
     if os.environ.get("MEMSEARCH_OFFLINE", "") not in ("", "0"):
         return None  # the settings decide whether the service may be asked
-    return _ask(
-        "search_view", query=query, limit=limit, mode=mode, fusion=fusion, everything=everything
-    )
+    params = {"query": query, "limit": limit, "mode": mode, "fusion": fusion}
+    return _ask("search_view", meanwhile, everything=everything, **params)
 
 
 def expand(
@@ -45,7 +52,7 @@ def expand(
         whole: return the whole section instead of only the chunk.
         everything: look in all projects at once.
     """
-    return _ask("expand_view", name=name, lines=lines, whole=whole, everything=everything)
+    return _ask("expand_view", None, name=name, lines=lines, whole=whole, everything=everything)
 
 
 def transcript(
@@ -61,7 +68,7 @@ def transcript(
         full: do not shorten texts.
         raw: do not remove secrets.
     """
-    found = _ask("transcript_view", name=name, turn=turn, context=context, full=full, raw=raw)
+    found = _ask("transcript_view", None, name=name, turn=turn, context=context, full=full, raw=raw)
     environment = wire.table((found or {}).pop("environment", None))
     if environment is None or any(
         os.environ.get(variable, "") != value for variable, value in environment.items()
@@ -70,12 +77,22 @@ def transcript(
     return found
 
 
-def _ask(method: str, **params: object) -> dict[str, Any] | None:
+def _ask(
+    method: str, meanwhile: Callable[[], object] | None, **params: object
+) -> dict[str, Any] | None:
     end = time.monotonic() + _WAIT_S
     try:
         home = paths.home_root()
         params["place"] = wire.place_of(home)
-        answer = wire.call(home, method, params, end, limit=wire.MAX_ANSWER, same_version=True)
+        answer = wire.call(
+            home,
+            method,
+            params,
+            end,
+            limit=wire.MAX_ANSWER,
+            same_version=True,
+            meanwhile=meanwhile,
+        )
     except (wire.NotRunning, OSError, ValueError, RuntimeError):
         return None
     return answer if isinstance(answer, dict) else None

@@ -7,7 +7,6 @@ and ordered again with the local vectors.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol
 
 import numpy as np
 
@@ -31,41 +30,6 @@ _OVERFETCH = 4
 _WORTH_SAVING = 2_000
 
 Neighbours = dict[str, list[tuple[str, float]]]
-
-
-class VectorSearch(Protocol):
-    """Compares the vectors of collections. Any thread may search."""
-
-    def nearest(
-        self, collection: str, question: QueryVector, limit: int, where: Filter
-    ) -> list[tuple[str, DenseScore]]:
-        """Return (chunk id, score) of the nearest chunks, best first."""
-
-    def cosines(
-        self, collection: str, question: QueryVector, chunk_ids: Iterable[str]
-    ) -> dict[str, DenseScore]:
-        """Return chunk id -> score for a query."""
-
-    def vectors(self, collection: str, chunk_ids: Iterable[str]) -> dict[str, np.ndarray]:
-        """Return chunk id -> vector, centered if the model needs it."""
-
-    def neighbours(self, collection: str, chunk_ids: list[str], limit: int) -> Neighbours:
-        """Return chunk id -> (chunk id, standard deviations above the mean) of the nearest."""
-
-    def sample(self, collection: str) -> HubnessSample:
-        """Return the sample against which hubness is measured."""
-
-    def count(self, collection: str) -> int:
-        """Return the number of chunks of a collection that can be found."""
-
-    def warm(self, collection: str) -> None:
-        """Load the data for the first search. Only for the writing thread."""
-
-    def change(self, collection: str, gone: set[str], rows: list[CacheRow]) -> None:
-        """Apply a change of a collection: remove the chunks in *gone*, then add *rows*."""
-
-    def forget(self, collection: str | None = None) -> None:
-        """Drop the cached data of a collection, or of all collections."""
 
 
 class CachedSearch:
@@ -105,29 +69,29 @@ class CachedSearch:
     def nearest(
         self, collection: str, question: QueryVector, limit: int, where: Filter
     ) -> list[tuple[str, DenseScore]]:
-        """See ``VectorSearch``."""
+        """Return (chunk id, score) of the nearest chunks, best first."""
         return self.cache(collection).nearest(question, limit, where)
 
     def cosines(
         self, collection: str, question: QueryVector, chunk_ids: Iterable[str]
     ) -> dict[str, DenseScore]:
-        """See ``VectorSearch``."""
+        """Return chunk id -> score for a query."""
         return self.cache(collection).cosines(question, chunk_ids)
 
     def vectors(self, collection: str, chunk_ids: Iterable[str]) -> dict[str, np.ndarray]:
-        """See ``VectorSearch``."""
+        """Return chunk id -> vector, centered if the model needs it."""
         return self.cache(collection).vectors(chunk_ids)
 
     def neighbours(self, collection: str, chunk_ids: list[str], limit: int) -> Neighbours:
-        """See ``VectorSearch``."""
+        """Return chunk id -> (chunk id, standard deviations above the mean) of the nearest."""
         return self.cache(collection).neighbours(chunk_ids, limit)
 
     def sample(self, collection: str) -> HubnessSample:
-        """See ``VectorSearch``."""
+        """Return the sample against which hubness is measured."""
         return self.cache(collection).sample
 
     def count(self, collection: str) -> int:
-        """See ``VectorSearch``. Every search calls it, so cached vectors are counted first."""
+        """Return the number of chunks of a collection that can be found."""
         with self._lock:
             cache = self._caches.get(collection)
         return self._ledger.count(collection) if cache is None else len(cache.ids)
@@ -141,7 +105,7 @@ class CachedSearch:
             cache.set_saved()
 
     def change(self, collection: str, gone: set[str], rows: list[CacheRow]) -> None:
-        """See ``VectorSearch``."""
+        """Apply a change of a collection: remove the chunks in *gone*, then add *rows*."""
         with self._lock:
             cache = self._caches.pop(collection, None)
             changed = cache and cache.changed(rows, gone | {row[0] for row in rows})
@@ -149,7 +113,7 @@ class CachedSearch:
                 self._caches[collection] = changed
 
     def forget(self, collection: str | None = None) -> None:
-        """See ``VectorSearch``."""
+        """Drop the cached data of a collection, or of all collections."""
         with self._lock:
             if collection is None:
                 self._caches.clear()
@@ -180,7 +144,7 @@ class ServerSearch:
     def nearest(
         self, collection: str, question: QueryVector, limit: int, where: Filter
     ) -> list[tuple[str, DenseScore]]:
-        """See ``VectorSearch``."""
+        """See ``CachedSearch``."""
         found = self._store.dense(collection, question.vector, limit * _OVERFETCH, where)
         near = {chunk_id: DenseScore(comparable(cosine, DIGITS), 0.0) for chunk_id, cosine in found}
         near |= self.cosines(collection, question, near)
@@ -189,7 +153,7 @@ class ServerSearch:
     def cosines(
         self, collection: str, question: QueryVector, chunk_ids: Iterable[str]
     ) -> dict[str, DenseScore]:
-        """See ``VectorSearch``."""
+        """See ``CachedSearch``."""
         vectors = self.vectors(collection, chunk_ids)
         if not vectors:
             return {}
@@ -203,7 +167,7 @@ class ServerSearch:
         }
 
     def vectors(self, collection: str, chunk_ids: Iterable[str]) -> dict[str, np.ndarray]:
-        """See ``VectorSearch``."""
+        """See ``CachedSearch``."""
         found = self._ledger.vectors(collection, chunk_ids)
         if not self._ordinary or not found:
             return {chunk_id: vector for chunk_id, (vector, _) in found.items()}
@@ -212,7 +176,7 @@ class ServerSearch:
         return dict(zip(found, self.sample(collection).centered(matrix, scripts)))
 
     def neighbours(self, collection: str, chunk_ids: list[str], limit: int) -> Neighbours:
-        """See ``VectorSearch``."""
+        """See ``CachedSearch``."""
         found = {}
         sample = self.sample(collection)
         for chunk_id, vector in self.vectors(collection, chunk_ids).items():
@@ -225,7 +189,7 @@ class ServerSearch:
         return found
 
     def sample(self, collection: str) -> HubnessSample:
-        """See ``VectorSearch``."""
+        """See ``CachedSearch``."""
         sample = self._samples.get(collection)
         if sample is None:
             lowest = self._ledger.lowest(collection, SAMPLE)
@@ -240,19 +204,23 @@ class ServerSearch:
         return sample
 
     def count(self, collection: str) -> int:
-        """See ``VectorSearch``."""
+        """See ``CachedSearch``."""
         return self._ledger.count(collection)
 
     def warm(self, collection: str) -> None:
         """Do nothing: the server has loaded its collections."""
 
     def change(self, collection: str, gone: set[str], rows: list[CacheRow]) -> None:
-        """See ``VectorSearch``."""
+        """See ``CachedSearch``."""
         self._samples.pop(collection, None)
 
     def forget(self, collection: str | None = None) -> None:
-        """See ``VectorSearch``."""
+        """See ``CachedSearch``."""
         if collection is None:
             self._samples.clear()
         else:
             self._samples.pop(collection, None)
+
+
+#: What compares the vectors of collections. Any thread may search.
+VectorSearch = CachedSearch | ServerSearch
