@@ -130,6 +130,7 @@ class MilvusServerStore:
         self._emptied: set[str] = set()  # projects for which ``ensure`` has reported lost rows
         self._ensuring = threading.RLock()
         self._client: Any = None
+        options = network.grpc_options(uri)
         try:
             # dedicated: otherwise pymilvus returns an earlier connection and reports a server as
             # reachable that is not
@@ -138,7 +139,7 @@ class MilvusServerStore:
                 token=token,
                 timeout=_CONNECT_S,
                 dedicated=True,
-                grpc_options=network.grpc_options(uri),
+                grpc_options=options,
             )
             self._client.has_collection("memsearch", timeout=_CONNECT_S)
             self.abilities = ServerAbilities.of(self._version())
