@@ -1,8 +1,8 @@
 """Removes a secret from every file that contains it, and verifies the removal.
 
 The text is replaced in every form in which our own files may store it. The index and the catalog
-are caches and are deleted as a whole: Milvus Lite's compaction frees nothing, and a full-text table
-contains deleted text. Files of agents and the owner's own settings are not changed, only listed.
+are caches and are deleted as a whole, because a full-text table contains deleted text. Files of
+agents and the owner's own settings are not changed, only listed.
 
 An interrupted scrub leaves a record of fingerprints, never of the secret. Running it again
 completes it. A scrub cannot be undone, because an undo record would contain the secret.

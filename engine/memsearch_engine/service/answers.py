@@ -80,7 +80,7 @@ class Health(msgspec.Struct):
         building: fingerprint of an index that is being built; ``""`` if there is none.
         progress: ``phase``, ``project``, ``done`` and ``total`` of the current work; empty when
             idle.
-        store: one sentence on the Milvus server and its abilities; ``""`` with Milvus Lite.
+        store: one sentence on the Milvus server and its abilities; ``""`` without one.
     """
 
     fingerprint: str
