@@ -1,8 +1,9 @@
 """Turn text into search terms, in the same way for notes, queries and all stores.
 
-The catalog and servers neither stem nor split Chinese in one way. So the terms are made here: English Snowball stems (Porter2) without stop words, identifiers and paths both
-whole and in parts, and CJK text (Chinese, Japanese, Korean) as bigrams. Each term has only word
-characters, so every tokenizer splits terms that are separated by blanks in the same way.
+The terms are made here, because servers and the catalog split texts in different ways: English
+Snowball stems (Porter2) without stop words, identifiers and paths both whole and in parts, and CJK
+text (Chinese, Japanese, Korean) as bigrams. Each term has only word characters, so every tokenizer
+splits terms that are separated by blanks in the same way.
 """
 
 from __future__ import annotations
