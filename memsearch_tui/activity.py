@@ -159,7 +159,7 @@ def _missed(state: dict[str, Any]) -> list[Line]:
         _label("Summaries"),
         (f"{len(failed)} failed" if failed else named or "none wait", "warn" if failed else "text"),
     ]
-    row += [("  t ", "key"), ("tries again", "dim")] if failed else []
+    row += [("  ^r ", "key"), ("tries again", "dim")] if failed else []
     row += [(f" · {named}", "dim")] if failed and named else []
     rows = [
         [(f"{job['entry_id']}  ", "text"), (f"after {job['tries']} tries: {job['reason']}", "warn")]

@@ -36,7 +36,7 @@ T = TypeVar("T")
 _READ_S = 1.0  # longest time that a key waits for its note
 #: Thresholds of the garbage collector. A frame makes thousands of short-lived objects; with
 #: Python's defaults (700, 10, 10) a full collection ran every 20 keys and took 50 ms.
-_COLLECT_AT = (20_000, 20, 20)
+_COLLECT_AT = (20_000, 5, 5)
 THEMES = (
     Theme(
         name="memsearch-dark",

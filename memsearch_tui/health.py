@@ -156,7 +156,7 @@ def _second(state: dict[str, Any], making: str) -> Line | None:
     if not second["advice"]:
         return None
     is_command = second["fix"].startswith("memsearch")
-    way = making or ("-> m downloads it" if is_command else f"-> {second['fix']}")
+    way = making or ("-> 2 downloads it" if is_command else f"-> {second['fix']}")
     # the advice is a sentence, which the row would cut: opening the row shows it
     row = [_label("2nd model"), (making or "advised", "warn")]
     if not making:

@@ -16,14 +16,13 @@ from memsearch_tui.screens.rows import RowsScreen
 class ActivityScreen(RowsScreen):
     """Capture, costs, failures and the injection log; each row opens its details."""
 
+    TITLES = "activity", "details"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("t", "retry", "Try failed ones again", id="activity.retry")
+        Binding("ctrl+r", "retry", "Redo", tooltip="Redo what failed", id="activity.retry")
     ]
 
     def __init__(self, library: Library, *, live: bool = True) -> None:
-        super().__init__(
-            "activity", lambda: lines(library.status.activity(), library.today()), live=live
-        )
+        super().__init__(lambda: lines(library.status.activity(), library.today()), live=live)
         self._library = library
 
     async def action_retry(self) -> None:
@@ -33,7 +32,5 @@ class ActivityScreen(RowsScreen):
             self.say(f"{many(count, 'failure')} tried again" if count else "nothing has failed")
             self.action_reload()
 
-        def failed(error: Exception) -> None:
-            self.notify(str(error), severity="error")
-
-        await write(self, "trying them again", self._library.memory.capture.retry, begun, failed)
+        retry = self._library.memory.capture.retry
+        await write(self, "trying them again", retry, begun, self._complain)

@@ -9,20 +9,13 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from memsearch_engine import agent_file_path, agent_file_titles, agent_named
-from textual import on
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container
-from textual.screen import Screen
 
 from memsearch_tui.aside import attend, away, write
 from memsearch_tui.counted import many
 from memsearch_tui.library import Item, Library
-from memsearch_tui.widgets.footer import Keys
-from memsearch_tui.widgets.line_list import LineList
+from memsearch_tui.screens.page import Page, page_keys
 from memsearch_tui.widgets.pieces import Row
-from memsearch_tui.widgets.status import StatusLine
-from memsearch_tui.widgets.text_view import TextView
 
 if TYPE_CHECKING:
     from memsearch_engine import AgentFile, AgentFileSection, Note
@@ -35,23 +28,22 @@ _EMPTY = [
 _LEGEND = "×  may be outdated    …  not loaded at the start    =  in your notes"
 
 
-class AgentFilesScreen(Screen["Item"]):
+class AgentFilesScreen(Page["Item"]):
     """Dismisses with a note to show, or None.
 
     It is the note that was made from a section, or one that contradicts it.
     """
 
+    TITLES = "agent files", "what it says"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter,right,l", "read", "Read", id="native.read"),
-        Binding("t", "take", "Take into notes", id="native.take"),
+        *page_keys("native", "Read", "read"),
+        Binding("y", "take", "Copy into notes", id="native.take"),
         Binding("m", "note", "Its note", id="native.note"),
-        Binding("n", "note", show=False),
         Binding("right_square_bracket", "file(1)", "Next file", show=False, id="native.next"),
         Binding(
             "left_square_bracket", "file(-1)", "Previous file", show=False, id="native.previous"
         ),
         Binding("r", "reload", "Read again", id="native.reload"),
-        Binding("escape,q,left,h", "leave", "Back", id="native.back"),
     ]
 
     def __init__(self, library: Library) -> None:
@@ -60,29 +52,13 @@ class AgentFilesScreen(Screen["Item"]):
         self._root = library.memory.place.root
         self._memories: dict[str, AgentFile] = {}
         self._sections: dict[str, tuple[AgentFile, AgentFileSection]] = {}
-        self._list = LineList(
-            self._row,
-            moved=self._moved,
-            empty=["reading …"],
-            is_heading=lambda key: key in self._memories,
-            id="cases",
-        )
-        self._detail = TextView(id="evidence")
-        self._status = StatusLine()
-
-    def compose(self) -> ComposeResult:
-        """Create the widgets."""
-        with Container(id="review"):
-            yield self._list
-            yield self._detail
-        yield self._status
-        yield Keys()
 
     async def on_mount(self) -> None:
-        """Fill the widgets, and focus the first one."""
-        self._list.border_title, self._detail.border_title = "agent files", "section"
-        self._list.focus()
+        """Read the files."""
         await self.action_reload()
+
+    def _is_heading(self, key: str) -> bool:
+        return key in self._memories
 
     async def action_reload(self) -> None:
         """Read the files again."""
@@ -101,13 +77,6 @@ class AgentFilesScreen(Screen["Item"]):
             for section in memory.sections:
                 section.note = section.note or taken.get(section.id, "")
         self._show(compared)
-
-    def say(self, text: str) -> None:
-        """Show a message in the line above the footer."""
-        self._status.say(text)
-
-    def _complain(self, error: Exception) -> None:
-        self.notify(str(error), severity="error")
 
     def _show(self, memories: list[AgentFile]) -> None:
         self._memories = {memory.path: memory for memory in memories}
@@ -167,11 +136,6 @@ class AgentFilesScreen(Screen["Item"]):
         if 0 <= own + step < len(heads):
             self._list.move_to(heads[own + step] + 1)
 
-    @on(LineList.RowOpened)
-    def action_read(self) -> None:
-        """Go to the text of the section."""
-        self._detail.focus()
-
     async def action_take(self) -> None:
         """Copy the selected sections, or the one under the cursor, into today's notes."""
         chosen = [self._sections[key] for key in self._list.keys if key in self._list.selected]
@@ -221,11 +185,9 @@ class AgentFilesScreen(Screen["Item"]):
         else:
             self.notify("no note belongs to this section")
 
-    def action_leave(self) -> None:
-        """Go back to the list, then out."""
-        if self._detail.has_focus:
-            self._list.focus()
-        elif self._list.selected:
+    def leave(self) -> None:
+        """Clear the selection, then leave."""
+        if self._list.selected:
             self._list.clear_selection()
         else:
             self.dismiss(None)

@@ -7,22 +7,15 @@ from functools import partial
 from time import localtime, strftime
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import on
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container
-from textual.screen import Screen
 
 from memsearch_tui.aside import attend, away, write
 from memsearch_tui.counted import quoted
 from memsearch_tui.library import Library
 from memsearch_tui.library.days import short_path
+from memsearch_tui.screens.page import Page, page_keys
 from memsearch_tui.widgets.diff import diff_rows
-from memsearch_tui.widgets.footer import Keys
-from memsearch_tui.widgets.line_list import LineList
 from memsearch_tui.widgets.pieces import Row
-from memsearch_tui.widgets.status import StatusLine
-from memsearch_tui.widgets.text_view import TextView
 
 if TYPE_CHECKING:
     from memsearch_engine import Change
@@ -32,14 +25,13 @@ _COMMENT = re.compile(r"<!--.*-->")
 _TONES = {"add": "good", "delete": "bad", "edit": "accent", "mark": "dim"}
 
 
-class ChangesScreen(Screen["list[Change]"]):
+class ChangesScreen(Page["list[Change]"]):
     """Dismisses with the restored change, or None if the user left."""
 
+    TITLES = "changes", "before and after"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter,right,l", "read", "Read", id="changes.read"),
+        *page_keys("changes", "Read", "read"),
         Binding("u", "restore", "Undo", tooltip="Undo this change", id="changes.restore"),
-        Binding("r", "restore", show=False),
-        Binding("escape,q,left,h", "leave", "Back", id="changes.back"),
     ]
 
     def __init__(self, library: Library) -> None:
@@ -47,31 +39,15 @@ class ChangesScreen(Screen["list[Change]"]):
         self._library = library
         self._changes: dict[int, Change] = {}
         self._brought: list[Change] = []
-        self._list = LineList(self._row, moved=self._moved, empty=["reading …"], id="changes")
-        self._detail = TextView(id="difference")
-        self._status = StatusLine()
-
-    def compose(self) -> ComposeResult:
-        """Create the widgets."""
-        with Container(id="review"):
-            yield self._list
-            yield self._detail
-        yield self._status
-        yield Keys()
 
     async def on_mount(self) -> None:
-        """Fill the widgets, and focus the first one."""
-        self._list.border_title, self._detail.border_title = "changes", "before and after"
-        self._list.focus()
+        """Read the changes."""
         await self._read()
 
     async def _read(self) -> None:
         memory = self._library.memory
         reading = away(partial(memory.history, limit=_SHOWN, everywhere=memory.everything))
         await attend(self, "reading the changes", reading, self._show, self._complain)
-
-    def _complain(self, error: Exception) -> None:
-        self.notify(str(error), severity="error")
 
     def _show(self, changes: list[Change]) -> None:
         self._changes = {change.seq: change for change in changes}
@@ -101,11 +77,6 @@ class ChangesScreen(Screen["list[Change]"]):
         before, after = (_readable(text) for text in (change.before, change.after))
         head: Row = [(short_path(self._library.memory, change.path), "dim")]
         self._detail.show([head, [], *diff_rows(before, after)])
-
-    @on(LineList.RowOpened)
-    def action_read(self) -> None:
-        """Go to the text of the change."""
-        self._detail.focus()
 
     def _deleted_with(self, change: Change) -> list[Change]:
         """Return the deletions of the same step as *change*, itself included."""
@@ -137,16 +108,9 @@ class ChangesScreen(Screen["list[Change]"]):
         self.say(f"brought back {what} · u on another row undoes that, too")
         self.run_worker(self._read(), group="read")
 
-    def say(self, text: str) -> None:
-        """Show a message in the line above the footer."""
-        self._status.say(text)
-
-    def action_leave(self) -> None:
-        """Go back to the list of changes, then out. The home screen shows the restored note."""
-        if self._detail.has_focus:
-            self._list.focus()
-        else:
-            self.dismiss(self._brought or None)
+    def leave(self) -> None:
+        """Leave. The home screen shows the restored note."""
+        self.dismiss(self._brought or None)
 
 
 def _readable(text: bytes) -> str:

@@ -10,65 +10,39 @@ import threading
 from functools import partial
 from typing import ClassVar
 
-from textual import on
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container
-from textual.screen import Screen
-from textual.widgets import Static
 
 from memsearch_tui import connecting
 from memsearch_tui.aside import Lane, attend, away, write
 from memsearch_tui.connecting import ConnectedAgent
 from memsearch_tui.counted import many
 from memsearch_tui.library import Library
-from memsearch_tui.widgets.footer import Keys
-from memsearch_tui.widgets.line_list import LineList
+from memsearch_tui.screens.page import Page, page_keys
 from memsearch_tui.widgets.pieces import Row
-from memsearch_tui.widgets.text_view import TextView
 
 # a lane of its own: an import may take minutes, and no edit waits for it
 _IMPORTS = Lane("imports")
 
 
-class ConnectScreen(Screen[None]):
+class ConnectScreen(Page[None]):
     """The agents on the left, the planned changes on the right."""
 
+    TITLES = "agents", "what connecting changes"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter,right,l", "connect", "Connect", id="connect.yes"),
+        *page_keys("connect", "Connect", "yes"),
         Binding("i", "take_in", "Import old sessions", id="connect.import"),
-        Binding("delete,d", "disconnect", "Disconnect", id="connect.no"),
-        Binding("escape,q,left,h", "leave", "Back", id="connect.back"),
+        Binding("minus", "disconnect", "Disconnect", id="connect.no"),
     ]
 
     def __init__(self, library: Library) -> None:
-        super().__init__()
+        super().__init__(["looking for agents …"])
         self._memory = library.memory
         self._agents: dict[str, ConnectedAgent] = {}
-        self._list = LineList(
-            self._row, moved=self._moved, empty=["looking for agents …"], id="cases"
-        )
-        self._status = Static("", id="status", markup=False)
-        self._detail = TextView(id="evidence")
         self._stop: threading.Event | None = None
 
-    def compose(self) -> ComposeResult:
-        """Create the widgets."""
-        with Container(id="review"):
-            yield self._list
-            yield self._detail
-        yield self._status
-        yield Keys()
-
     async def on_mount(self) -> None:
-        """Fill the widgets, and focus the first one."""
-        self._list.border_title, self._detail.border_title = "agents", "what connecting changes"
-        self._list.focus()
+        """Look for agents."""
         await self._read()
-
-    def say(self, text: str) -> None:
-        """Show a message."""
-        self._status.update(text)
 
     def _complain(self, error: Exception) -> None:
         self.notify(f"{error}. {getattr(error, 'hint', '')}", severity="error", timeout=8)
@@ -105,7 +79,7 @@ class ConnectScreen(Screen[None]):
             rows += [
                 [("Connected: its turns are noted as they end.", "good")],
                 [],
-                [("d disconnects it and puts its configuration back, byte for byte.", "dim")],
+                [("- disconnects it and puts its configuration back, byte for byte.", "dim")],
             ]
         else:
             rows += [[("enter writes:", "dim")], []]
@@ -129,8 +103,7 @@ class ConnectScreen(Screen[None]):
 
     # -- connecting
 
-    @on(LineList.RowOpened)
-    async def action_connect(self) -> None:
+    async def action_open(self) -> None:
         """Connect the agent under the cursor."""
         agent = self._agent
         if agent and agent.changes and not agent.refused:

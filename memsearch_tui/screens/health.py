@@ -21,9 +21,10 @@ from memsearch_tui.screens.rows import RowsScreen
 class HealthScreen(RowsScreen):
     """Index, service, models, projects and sync."""
 
+    TITLES = "health", "every part, and what mends it"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
-            "m",
+            "2",
             "second_model",
             "Second model",
             tooltip="Ask a second model, too",
@@ -32,7 +33,7 @@ class HealthScreen(RowsScreen):
     ]
 
     def __init__(self, library: Library, *, live: bool = True) -> None:
-        super().__init__("health", self._look, live=live)
+        super().__init__(self._look, live=live)
         self._library = library
         self._state: dict[str, Any] = {}
         self._making = ""

@@ -8,54 +8,35 @@ from __future__ import annotations
 import os
 from typing import ClassVar
 
-from textual import on
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import Screen
 
 from memsearch_tui.counted import cut_middle, many
 from memsearch_tui.library import ProjectRow
-from memsearch_tui.widgets.footer import Keys
-from memsearch_tui.widgets.line_list import LineList
+from memsearch_tui.screens.page import Page, page_keys
 from memsearch_tui.widgets.pieces import Row
 
 _NARROW = 62  # columns; below, a row has only the name and the number of notes
 
 
-class ProjectsScreen(Screen[str]):
+class ProjectsScreen(Page[str]):
     """Dismisses with a project's root, ``*`` for all, or '' if the user left."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter,right,l", "open", "Open", id="projects.open"),
+        *page_keys("projects"),
         Binding("F", "all", "All projects", id="projects.all"),
-        Binding("a", "all", show=False),
-        Binding("escape,q,left,h", "leave", "Back", id="projects.back"),
     ]
 
     def __init__(self, rows: list[ProjectRow]) -> None:
-        super().__init__()
+        super().__init__(['no project yet: memsearch add "…" in one begins it'])
         self._rows = {row.root: row for row in rows}
-        self._list = LineList(
-            self._row, empty=['no project yet: memsearch add "…" in one begins it']
-        )
-
-    def compose(self) -> ComposeResult:
-        """Create the widgets."""
-        yield self._list
-        yield Keys()
 
     def on_mount(self) -> None:
-        """Fill the widgets, and focus the first one."""
-        self._entitle()
+        """Show the projects."""
         self._list.border_subtitle = many(len(self._rows), "project")
         self._list.show_keys(list(self._rows))
-        self._list.focus()
 
     def on_resize(self) -> None:
         """Name the columns that fit."""
-        self._entitle()
-
-    def _entitle(self) -> None:
         is_narrow = self.app.size.width < _NARROW
         heads = f"{'project':23s} {'notes':>7s}"
         more = "" if is_narrow else f" {'days':>6s}  {'newest':10s}  folder"
@@ -77,7 +58,6 @@ class ProjectsScreen(Screen[str]):
             (f"  {cut_middle(root, room)}", "dim"),
         ]
 
-    @on(LineList.RowOpened)
     def action_open(self) -> None:
         """Open the project under the cursor."""
         if self._list.key:
@@ -87,6 +67,6 @@ class ProjectsScreen(Screen[str]):
         """Open all projects."""
         self.dismiss("*")
 
-    def action_leave(self) -> None:
+    def leave(self) -> None:
         """Leave without a choice."""
         self.dismiss("")

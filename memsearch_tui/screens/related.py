@@ -12,29 +12,24 @@ from functools import partial
 from typing import Any, ClassVar
 
 from memsearch_engine import Entry
-from textual import on
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import Screen
-from textual.widgets import Static
 
 from memsearch_tui.aside import away, write
 from memsearch_tui.counted import many
 from memsearch_tui.library import Item, Library, Related
+from memsearch_tui.screens.page import Page, page_keys
 from memsearch_tui.widgets import render
-from memsearch_tui.widgets.footer import Keys
-from memsearch_tui.widgets.line_list import LineList
 from memsearch_tui.widgets.pieces import Row
 
 _HOW = 34  # columns
 _NARROW = 100
 
 
-class RelatedScreen(Screen[Item]):
+class RelatedScreen(Page[Item]):
     """Dismisses with the chosen note, or None if the user left."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter,right,l", "open", "Open", id="related.open"),
+        *page_keys("related"),
         Binding(
             "a",
             "amends(True)",
@@ -50,28 +45,18 @@ class RelatedScreen(Screen[Item]):
             id="related.no",
         ),
         Binding("u", "undo", "Undo", tooltip="Take the last answer back", id="related.undo"),
-        Binding("escape,q,left,h", "leave", "Back", id="related.back"),
     ]
 
     def __init__(self, library: Library, item: Item, entry: Entry) -> None:
-        super().__init__()
+        super().__init__(["looking …"])
         self._library, self._item, self._entry = library, item, entry
         self.found: list[Related] = []
-        self._list = LineList(self._row, empty=["looking …"])
-        self._status = Static("", id="status", markup=False)
         # (newer, older, override before), the last one last
         self._answers: list[list[tuple[str, str, bool | None]]] = []
 
-    def compose(self) -> ComposeResult:
-        """Create the widgets."""
-        yield self._list
-        yield self._status
-        yield Keys()
-
     def on_mount(self) -> None:
-        """Fill the widgets, and focus the first one."""
+        """Look for the notes."""
         self._list.border_title = f"related to {self._item.day} {self._item.title}"
-        self._list.focus()
         self.run_worker(self._look(), group="related")
 
     async def _look(self) -> None:
@@ -110,22 +95,22 @@ class RelatedScreen(Screen[Item]):
         """
         key = self._list.key
         if key is None or not self.found[key].amends:
-            self._status.update("This note is not listed as superseding another one.")
+            self.say("This note is not listed as superseding another one.")
             return
         found = self.found[key]
         answer: list[tuple[str, str, bool | None]] = [
             (found.item.entry_id, older, yes) for older in found.amends
         ]
-        await self._say(
+        await self._answer(
             answer, lambda before: self._answers.append(before), "noted · u takes it back"
         )
 
     async def action_undo(self) -> None:
         """Undo the last override."""
         if self._answers:
-            await self._say(self._answers.pop(), lambda before: None, "taken back")
+            await self._answer(self._answers.pop(), lambda before: None, "taken back")
 
-    async def _say(
+    async def _answer(
         self, answer: list[tuple[str, str, bool | None]], then: Callable[[Any], None], message: str
     ) -> None:
         amends = self._library.memory.supersession.override
@@ -135,20 +120,12 @@ class RelatedScreen(Screen[Item]):
 
         def done(before: list[tuple[str, str, bool | None]]) -> None:
             then(before)
-            self._status.update(message)
+            self.say(message)
             self.run_worker(self._look(), group="related")
 
-        def failed(error: Exception) -> None:
-            self.notify(str(error), severity="error")
+        await write(self, "noting it down", note, done, self._complain)
 
-        await write(self, "noting it down", note, done, failed)
-
-    @on(LineList.RowOpened)
     def action_open(self) -> None:
         """Open the note under the cursor."""
         if self._list.key is not None:
             self.dismiss(self.found[self._list.key].item)
-
-    def action_leave(self) -> None:
-        """Leave without a choice."""
-        self.dismiss(None)

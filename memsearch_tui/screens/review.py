@@ -5,29 +5,28 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections.abc import Callable
 from functools import partial
 from typing import ClassVar
 
-from memsearch_engine import Decision, ReviewItem
-from textual import on
-from textual.app import ComposeResult
+from memsearch_engine import Decision, Entry, MemsearchError, ReviewItem
 from textual.binding import Binding, BindingType
-from textual.containers import Container
-from textual.screen import Screen
-from textual.widgets import Static
 
 from memsearch_tui.aside import attend, away, write
 from memsearch_tui.counted import many
 from memsearch_tui.library import Item, Library
 from memsearch_tui.review import TITLES, cases, decide, titled, undo
-from memsearch_tui.widgets.footer import Keys
-from memsearch_tui.widgets.line_list import LineList
+from memsearch_tui.screens.page import Page, page_keys
+from memsearch_tui.widgets import render
 from memsearch_tui.widgets.pieces import Row
-from memsearch_tui.widgets.text_view import TextView
+
+_REST_S = 0.2  # rest of the cursor before its notes are read
+_NOTES = 3  # notes beside a case
 
 
-class ReviewScreen(Screen[Item]):
+class ReviewScreen(Page[Item]):
     """A decided case leaves the list, and the cursor moves to the next one.
 
     ``r`` reads all cases again.
@@ -35,15 +34,17 @@ class ReviewScreen(Screen[Item]):
     Dismisses with the note that was opened, or None if the user left.
     """
 
+    TITLES = "review", "evidence"
+    THIRD = "what enter opens"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter,right,l", "open", "Open", id="review.open"),
+        *page_keys("review"),
         Binding("a", "answer(True)", "Accept", id="review.yes"),
         Binding("x", "answer(False)", "Reject", id="review.no"),
         Binding(
-            "A", "answer_group(True)", "Accept the whole group", id="review.yes.all", show=False
+            "ctrl+a", "answer_group(True)", "Accept the group", id="review.yes.all", show=False
         ),
         Binding(
-            "X", "answer_group(False)", "Reject the whole group", id="review.no.all", show=False
+            "ctrl+x", "answer_group(False)", "Reject the group", id="review.no.all", show=False
         ),
         Binding("e", "edit", "Edit", tooltip="Accept a proposal in other words", id="review.edit"),
         Binding(
@@ -53,9 +54,14 @@ class ReviewScreen(Screen[Item]):
             tooltip="Take back the last answer, else the last change of a note",
             id="review.undo",
         ),
-        Binding("s", "scan", "Secrets", tooltip="Look for secrets, too", id="review.scan"),
+        Binding(
+            "exclamation_mark",
+            "scan",
+            "Secrets",
+            tooltip="Look for secrets, too",
+            id="review.scan",
+        ),
         Binding("r", "reload", "Read again", id="review.reload", show=False),
-        Binding("escape,q,left,h", "leave", "Back", id="review.back"),
     ]
 
     def __init__(self, library: Library, before: ReviewScreen | None = None) -> None:
@@ -73,41 +79,22 @@ class ReviewScreen(Screen[Item]):
             before._decided if before else []
         )
         self._at: str | None = before.at if before else None
-        self._list = LineList(
-            self._row, moved=self._moved, is_heading=lambda key: key in TITLES, id="cases"
-        )
-        self._status = Static("", id="status", markup=False)
-        self._detail = TextView(id="evidence")
-
-    def compose(self) -> ComposeResult:
-        """Create the widgets."""
-        with Container(id="review"):
-            yield self._list
-            yield self._detail
-        yield self._status
-        yield Keys()
 
     async def on_mount(self) -> None:
-        """Fill the widgets, and focus the first one."""
-        self._list.border_title, self._detail.border_title = "review", "evidence"
-        self._list.focus()
+        """Show the cases of before, or read them."""
         if self._at is not None:
             self._show(self._at)
         else:
             await self.action_reload()
+
+    def _is_heading(self, key: str) -> bool:
+        return key in TITLES
 
     @property
     def at(self) -> str | None:
         """The key of the case under the cursor."""
         key: str | None = self._list.key
         return key
-
-    def say(self, text: str) -> None:
-        """Show a message."""
-        self._status.update(text)
-
-    def _complain(self, error: Exception) -> None:
-        self.notify(str(error), severity="error", timeout=8)
 
     @property
     def case(self) -> ReviewItem | None:
@@ -135,6 +122,23 @@ class ReviewScreen(Screen[Item]):
             if words and words != plain  # the footer has the plain verbs
         ]
         self._detail.border_subtitle = " · ".join(answers)
+        if self.has_class("-wide"):
+            self.run_worker(self._show_notes(case), exclusive=True, group="notes")
+
+    async def _show_notes(self, case: ReviewItem) -> None:
+        """Show the notes of a case below its evidence, once the cursor rests."""
+        await asyncio.sleep(_REST_S)
+        rows: list[Row] = []
+        with contextlib.suppress(MemsearchError, OSError):  # opening the case shows the error
+            for entry, item in await away(partial(self._notes, case)):
+                rows += [*render.entry_rows(entry, item.day, "", ""), []]
+        if case is self.case:
+            self._third.set_class(bool(rows), "filled")
+            self._third.show(rows)
+
+    def _notes(self, case: ReviewItem) -> list[tuple[Entry, Item]]:
+        items = self._library.related.of_case(case.notes, case.sessions)[:_NOTES]
+        return [(self._library.notes.entry(item), item) for item in items]
 
     # -- reading
 
@@ -148,7 +152,7 @@ class ReviewScreen(Screen[Item]):
         self._list.empty = [
             "Nothing waits for a decision.",
             "",
-            "s looks for secrets in notes and archived conversations",
+            "! looks for secrets in notes and archived conversations",
         ]
         self._cases = {case.key: case for case in found if case.key not in self._left}
         self._show()
@@ -207,7 +211,6 @@ class ReviewScreen(Screen[Item]):
         self._with_secrets = True
         await self.action_reload()
 
-    @on(LineList.RowOpened)
     async def action_open(self) -> None:
         """Open the note of a case, or a note of its session."""
         case = self.case
@@ -325,7 +328,3 @@ class ReviewScreen(Screen[Item]):
             self._show(case.key)
 
         await write(self, "taking it back", back, done, self._complain)
-
-    def action_leave(self) -> None:
-        """Go back to the list, then out."""
-        self.dismiss(None)

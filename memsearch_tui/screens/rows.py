@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from textual import on
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import Screen
 
 from memsearch_tui.activity import Line
 from memsearch_tui.aside import away
-from memsearch_tui.widgets.footer import Keys
-from memsearch_tui.widgets.line_list import LineList
+from memsearch_tui.screens.page import Page, page_keys
 from memsearch_tui.widgets.pieces import Row
-from memsearch_tui.widgets.status import StatusLine
-from memsearch_tui.widgets.text_view import TextView
 
 EVERY_S = 5.0  # between two reads while the page is open
+_HERE, _ELSEWHERE = ("▌", "accent"), (" ", "text")
 
 
-class RowsScreen(Screen[None]):
-    """Enter opens the details of a row: beside the list, or below it on a narrow screen."""
+class RowsScreen(Page[None]):
+    """Enter opens the details of a row. A wide screen shows the details of all rows at once, with a
+    bar at those of the row under the cursor.
+    """
 
+    TITLES = "", "details"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter,right,l", "open", "Open", id="rows.open"),
+        *page_keys("rows"),
         Binding("r", "reload", "Read again", id="rows.reload"),
-        Binding("escape,q,left,h", "leave", "Back", id="rows.back"),
     ]
 
-    def __init__(self, title: str, read: Callable[[], list[Line]], *, live: bool) -> None:
+    def __init__(self, read: Callable[[], list[Line]], *, live: bool) -> None:
         """Args:
         read: returns the rows; called in a thread.
             live: read again every few seconds.
@@ -39,31 +36,9 @@ class RowsScreen(Screen[None]):
         self._read, self._is_live = read, live
         self._lines: list[Line] = []
         self._reads = 0  # reads that run now
-        self._list = LineList(
-            self._row,
-            moved=self._moved,
-            is_heading=lambda key: not key[1],
-            empty=["reading …"],
-            id="cases",
-        )
-        self._list.border_title = title
-        self._detail = TextView(id="evidence")
-        self._detail.border_title = "details"
-        self.status = StatusLine()
-
-    def compose(self) -> ComposeResult:
-        """Yield the list and the details of its row."""
-        from textual.containers import Container
-
-        with Container(id="review"):
-            yield self._list
-            yield self._detail
-        yield self.status
-        yield Keys()
 
     def on_mount(self) -> None:
         """Read the page, then again at intervals."""
-        self._list.focus()
         self.action_reload()
         if self._is_live:
             self.set_interval(EVERY_S, self._again)
@@ -91,27 +66,32 @@ class RowsScreen(Screen[None]):
         """The shown rows."""
         return self._lines
 
-    def say(self, text: str) -> None:
-        """Show a message."""
-        self.status.say(text)
+    def _is_heading(self, key: Any) -> bool:
+        return not key[1]
 
     def _row(self, index: int, width: int) -> Row:
         row: Row = self._lines[self._list.keys[index][0]].row
         return row
 
     def _moved(self, by_hand: bool = False) -> None:
-        key = self._list.key
-        rows = list(self._lines[key[0]].detail) if key and key[0] < len(self._lines) else []
-        self._detail.show(rows, keep_place=not by_hand)
+        place = self._list.key[0] if self._list.key else len(self._lines)
+        is_wide = self.has_class("-wide")
+        rows: list[Row] = []
+        first = 0
+        for number, line in enumerate(self._lines):
+            if number == place:
+                first = len(rows)
+            if is_wide and line.detail:
+                bar = _HERE if number == place else _ELSEWHERE
+                rows += [*([bar, *row] for row in _headed(line)), []]
+            elif number == place:
+                rows = list(line.detail)
+        self._detail.show(rows, keep_place=not by_hand or is_wide)
+        if is_wide and by_hand:
+            self._detail.reveal(first, len(_headed(self._lines[place])))
 
-    @on(LineList.RowOpened)
-    def action_open(self) -> None:
-        """Go to the details of the row."""
-        self._detail.focus()
 
-    def action_leave(self) -> None:
-        """Go back to the list, then out."""
-        if self._detail.has_focus:
-            self._list.focus()
-        else:
-            self.dismiss(None)
+def _headed(line: Line) -> list[Row]:
+    """Return the details of a row below the row itself, unless they begin with its words."""
+    begins = line.detail[0][0][0].strip() in "".join(text for text, _ in line.row)
+    return list(line.detail) if begins else [line.row, [], *line.detail]

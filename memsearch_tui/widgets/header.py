@@ -6,64 +6,24 @@ Each part is a button.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
-
-from rich.cells import cell_len
-from textual import events
-from textual.strip import Strip
 
 from memsearch_tui.counted import many
 from memsearch_tui.library import HeaderState
-from memsearch_tui.widgets.lines import Lines
-from memsearch_tui.widgets.pieces import Row
+from memsearch_tui.widgets.buttons import Buttons, Part, width
 
 _ALARM = 40  # characters of an alarm; f4 shows all of it
-#: A part: its pieces, and the app's action that a click runs.
-Part = tuple[Row, str]
 
 
-class Header(Lines, can_focus=False):
-    """One row of parts. Without room for all, the least important ones are left out."""
+class Header(Buttons):
+    """The parts of the header. Without room for all, the least important ones are left out."""
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self._parts: list[Part] = []
-
-    def show(self, parts: list[Part]) -> None:
-        """Show other parts."""
-        self._parts = parts
-        self.refresh_changed()
-
-    def _places(self) -> list[tuple[int, Part]]:
-        places, x = [], 1
+    def fitting(self) -> list[Part]:
+        """Return the parts; a narrow screen has no counts, because the queue matters more."""
         shown = self._parts
-        if len(shown) > 1 and sum(map(_width, shown[:2])) + 4 > self.size.width:
-            (name, *_), action = shown[0]  # what needs a decision matters more than the counts
-            shown = [([name], action), *shown[1:]]
-        for part in shown:
-            width = _width(part)
-            if x + width <= self.size.width:
-                places.append((x, part))
-                x += width + 2
-        return places
-
-    def line(self, y: int) -> Strip:
-        """Draw a line."""
-        row: Row = []
-        for _, (pieces, _action) in self._places():
-            row += [("  " if row else " ", "text"), *pieces]
-        return self.draw(row, self.size.width)
-
-    async def on_click(self, event: events.Click) -> None:
-        """Run the action of the part under the mouse."""
-        action = next((action for x, (_, action) in reversed(self._places()) if event.x >= x), "")
-        if action:
-            await self.app.run_action(action)
-
-
-def _width(part: Part) -> int:
-    """Return the width of a part in cells."""
-    return sum(cell_len(text) for text, _ in part[0])
+        if len(shown) > 1 and sum(map(width, shown[:2])) + 4 > self.size.width:
+            (name, *_), action = shown[0]
+            return [([name], action), *shown[1:]]
+        return shown
 
 
 def parts(name: str, notes: int, days: int, now: HeaderState, today: str) -> list[Part]:

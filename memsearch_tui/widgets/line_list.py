@@ -24,6 +24,7 @@ class LineList(Lines):
     """
 
     _HIGH = 44  # least height in lines of a list that folds
+    _HIGH_FOR_TWO = 14  # the same, if its items need two lines
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j,ctrl+n", "move(1)", "Down", show=False, id="list.down"),
@@ -201,7 +202,7 @@ class LineList(Lines):
         self.scroll_to(y=index * self.tall, animate=False, force=True, immediate=True)
 
     def want_two_lines(self, wanted: bool) -> None:
-        """Set whether the current items need two lines each, on a screen that is not narrow.
+        """Set whether the current items need two lines each, in a list that is high enough.
 
         The owner's choice overrides it.
         """
@@ -212,7 +213,7 @@ class LineList(Lines):
 
     def on_resize(self) -> None:
         """Compute the lines of an item for the new size."""
-        wants_two = self._wants_two and not self.screen.has_class("-narrow")
+        wants_two = self._wants_two and self.size.height >= self._HIGH_FOR_TWO
         by_itself = wants_two or self.size.height >= self._HIGH
         folds = self.folds if self.folds is not None else by_itself
         self.tall = 2 if self._indent and folds else 1

@@ -55,6 +55,15 @@ class TextView(Lines):
             self.scroll_to(y=place, animate=False, force=True, immediate=True)
         self.refresh_changed()
 
+    def reveal(self, first: int, count: int) -> None:
+        """Scroll so that *count* rows from *first* on are visible, as far as they fit."""
+        begin = sum(len(wrap(row, self._width or 1)) for row in self._rows[:first])
+        end = begin + sum(len(wrap(row, self._width or 1)) for row in self._rows[first:][:count])
+        seen, height = self.scroll_offset.y, self.size.height
+        if begin < seen or end > seen + height:
+            y = begin if begin < seen else min(begin, end - height)
+            self.scroll_to(y=y, animate=False, force=True, immediate=True)
+
     def text(self) -> str:
         """Return the whole text."""
         return "\n".join("".join(text for text, _ in row) for row in self._rows)

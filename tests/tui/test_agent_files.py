@@ -26,7 +26,7 @@ def test_what_was_taken_is_marked_at_once_and_is_not_taken_again(box: Box, monke
         async with app.run_test(size=(120, 40)) as pilot:
             await pilot.press("f6")
             await until(pilot, lambda: app.screen._sections)
-            await pilot.press("space", "t")
+            await pilot.press("space", "y")
             section = next(
                 found for _, found in app.screen._sections.values() if "first" in found.text
             )
@@ -35,11 +35,11 @@ def test_what_was_taken_is_marked_at_once_and_is_not_taken_again(box: Box, monke
                 text for text, _ in app.screen._row(app.screen._list.keys.index(section.id), 80)
             )
             assert row.startswith("  = ") and not app.screen._list.selected
-            await pilot.press("up", "t")
+            await pilot.press("up", "y")
             await pilot.pause()
             written = [note.text for note in memory.entries() if "first of all" in note.text]
             assert len(written) == 1
-            await pilot.press("n")  # to the note
+            await pilot.press("m")  # to the note
             await until(pilot, lambda: app.screen.__class__.__name__ != "AgentFilesScreen")
 
     asyncio.run(steps())

@@ -61,7 +61,7 @@ def test_a_deletion_of_several_notes_comes_back_as_one(world):
         await settled(pilot)
         row = "".join(text for text, _ in app.screen._row(0, 100))
         assert row.endswith("  and 1 more")
-        await pilot.press("r")
+        await pilot.press("u")
         await settled(pilot)
         assert "brought back 2 notes" in said(app)
         await pilot.press("escape")
@@ -285,9 +285,9 @@ def test_what_was_changed_is_listed_with_its_difference_and_brought_back(world):
         assert ops[:2] == ["delete", "edit"]
         await pilot.press("down")
         assert "+ - Redis TTL raised from 300 to 900 seconds in staging" in text_of(
-            app, "#difference"
+            app, "#evidence"
         )
-        await pilot.press("up", "r")
+        await pilot.press("up", "u")
         await settled(pilot)
         assert isinstance(app.screen, ChangesScreen) and "brought back" in said(app)
         await pilot.press("escape")
@@ -632,7 +632,7 @@ def test_an_agent_is_connected_after_what_it_changes_was_shown_and_its_sessions_
         if isinstance(app.screen, ChooseScreen):
             await pilot.press("enter")
         await settled(pilot)
-        await pilot.press("d")
+        await pilot.press("minus")
         await settled(pilot)
         assert (claude / "settings.json").read_text() == '{"theme": "dark"}'
 

@@ -31,8 +31,9 @@ PAGES = (
     ReviewScreen,
     RowsScreen,
 )
-#: On these keys pages still differ from the home screen; none may be added.
-DIFFER = {"a", "A", "d", "delete", "m", "s", "t", "X", "q"}
+#: ``a`` writes a new note at home and accepts on the pages of decisions; ``q`` leaves a page, and
+#: at home the app. No other key may differ.
+DIFFER = {"a", "q"}
 
 
 def _bindings(page: type) -> list[Binding]:

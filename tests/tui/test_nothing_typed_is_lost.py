@@ -32,7 +32,7 @@ def typed(app) -> str | None:
 
 
 def changes_listed(app) -> bool:
-    return app.screen.query_one("#changes", LineList).key is not None
+    return app.screen.query_one("#cases", LineList).key is not None
 
 
 def written(world) -> str:
@@ -249,7 +249,7 @@ def test_what_is_brought_back_late_closes_no_other_screen(world):
         await pilot.press("U")
         await until(pilot, lambda: isinstance(app.screen, ChangesScreen) and changes_listed(app))
         held = Held(world, world.day())
-        await pilot.press("r")
+        await pilot.press("u")
         await until(pilot, lambda: isinstance(app.screen, WorkingScreen))
         await pilot.press("escape", "f1")
         await pilot.pause()

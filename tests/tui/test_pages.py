@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import copy
 
+import msgspec
+import pytest
 from memsearch_engine.core.llm.spend import Spent
 
 from memsearch_tui import activity, health
+from memsearch_tui.review import ReviewItem
+from memsearch_tui.screens.text import HelpScreen
+from memsearch_tui.widgets.footer import Keys
+from tests.tui.conftest import until
+from tests.tui.test_flows import drive, settled
 from tests.tui.test_pictures import ACTIVITY, HEALTH
 
 
@@ -63,3 +70,76 @@ def test_activity_names_the_agents_own_model_in_words():
     lines = activity.lines({**ACTIVITY, "spend": spent}, "2026-02-09")
     shown = "\n".join([*rows(lines), details(lines, "cost")])
     assert "agent's CLI haiku" in shown and "local haiku" in shown and "native" not in shown
+
+
+def evidence(app, pane: str = "#evidence") -> str:
+    return app.screen.query_one(pane).text()
+
+
+def test_a_wide_screen_shows_every_part_of_health_and_marks_the_one_under_the_cursor(world):
+    app = world.app()
+    app.library.status.health = lambda: HEALTH
+
+    async def steps(pilot):
+        await pilot.press("f3")
+        await settled(pilot)
+        for mends in ("mended by memsearch index", "doctor --fix", "service stop", "sync add"):
+            assert mends in evidence(app)
+        for key, marked in (("home", "2026-02-07.md: permission denied"), ("down", "index     re")):
+            await pilot.press(key)
+            assert f"▌{marked}" in evidence(app) and evidence(app).count("▌2026") <= 1
+        await pilot.resize_terminal(120, 40)
+        await until(pilot, lambda: "service stop" not in evidence(app))
+        assert "doctor --fix" in evidence(app)
+
+    drive(app, steps, size=(200, 60))
+
+
+def test_a_wide_screen_shows_the_notes_of_a_case_below_its_evidence(world, monkeypatch):
+    app = world.app()
+    case = ReviewItem("stale", "1", "a case", [[("why", "warn")]], "accept", "reject")
+
+    def cases(memory, secrets):
+        (name,) = [note.id for note in memory.entries("2026-02-09") if "Redis" in note.title]
+        return [msgspec.structs.replace(case, notes=(name,))]
+
+    monkeypatch.setattr("memsearch_tui.screens.review.cases", cases)
+
+    async def steps(pilot):
+        await pilot.press("f5")
+        await until(pilot, lambda: "Redis TTL raised" in evidence(app, "#third"))
+        assert app.screen.query_one("#third").display
+        await pilot.resize_terminal(120, 40)
+        await settled(pilot)
+        assert not app.screen.query_one("#third").display
+
+    drive(app, steps, size=(200, 60))
+
+
+@pytest.mark.parametrize(("size", "lines"), [((80, 24), 2), ((60, 15), 1), ((120, 40), 2)])
+def test_a_hit_has_two_lines_where_the_list_is_high_enough(world, size, lines):
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("slash", *"redis")
+        await settled(pilot)
+        assert app.screen.panes.entries.tall == lines
+        words = dict(app.screen.query_one(Keys).named)
+        assert words.get("⏎", "To the hits") == "To the hits"
+        await pilot.press("escape")
+        assert app.screen.panes.entries.tall == 1
+
+    drive(app, steps, size=size)
+
+
+def test_the_last_line_is_drawn_without_a_widget_for_each_key(world):
+    app = world.app()
+
+    async def steps(pilot):
+        keys = app.screen.query_one(Keys)
+        assert not keys.children and ("a", "New") in keys.named
+        place = next(x for x, (row, _) in keys.places() if row[1][0] == " Help")
+        await pilot.click(Keys, offset=(place + 1, 0))
+        assert isinstance(app.screen, HelpScreen)
+
+    drive(app, steps)

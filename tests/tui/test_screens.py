@@ -137,7 +137,7 @@ def test_projects_can_be_walked_between(world, tmp_path):
         await pilot.press("enter")
         await pilot.pause()
         assert titles(app) == ["The other project"]
-        await pilot.press("f2", "a")
+        await pilot.press("f2", "F")
         await pilot.pause()
         assert (
             app.library.memory.everything
@@ -213,7 +213,7 @@ def test_activity_teaches_when_nothing_is_captured_and_counts_what_is(world):
         await settled(pilot)
         assert isinstance(app.screen, ActivityScreen)
         assert "c connects an agent, and imports its old sessions" in seen(app)
-        await pilot.press("t")
+        await pilot.press("ctrl+r")
         await settled(pilot)
         await pilot.press("f3")
         await settled(pilot)
@@ -274,7 +274,7 @@ def test_a_read_that_takes_long_is_the_only_one_and_is_shown_when_it_is_done(wor
         return [Line("1", [(f"read {len(begun)}", "text")], [[(f"read {len(begun)}", "text")]])]
 
     async def steps(pilot):
-        screen = RowsScreen("Slow", read, live=False)
+        screen = RowsScreen(read, live=False)
         await app.push_screen(screen)
         for _ in range(5):
             screen._again()
@@ -304,13 +304,13 @@ def test_failures_are_tried_again_from_activity(world, monkeypatch):
     monkeypatch.setattr(type(app.library.memory.capture), "retry", lambda self: retry())
 
     async def steps(pilot):
-        await pilot.press("f4", "t")
+        await pilot.press("f4", "ctrl+r")
         await settled(pilot)
         assert str(app.screen.query_one("#status").content) == "2 failures tried again"
-        await pilot.press("t")
+        await pilot.press("ctrl+r")
         await settled(pilot)
         assert str(app.screen.query_one("#status").content) == "nothing has failed"
-        await pilot.press("t")
+        await pilot.press("ctrl+r")
         await settled(pilot)
         assert str(app.screen.query_one("#status").content) == "the inbox [is] locked"
 
@@ -366,7 +366,7 @@ def test_review_carries_out_what_the_owner_says(world):
             "British English" in (world.home.longterm / "MEMORY.md").read_text()
             and kinds(app)[0] == "held"
         )
-        await pilot.press("A")  # outside content is not released with its group
+        await pilot.press("ctrl+a")  # outside content is not released with its group
         await settled(pilot)
         assert isinstance(app.screen, ReviewScreen) and kinds(app)[0] == "held"
         assert "one by one" in str(app.screen.query_one("#status").content)
@@ -422,7 +422,7 @@ def test_review_takes_a_secret_out_or_lets_it_be(world):
     async def steps(pilot):
         await pilot.press("f5")
         await settled(pilot)
-        await pilot.press("s")
+        await pilot.press("exclamation_mark")
         await settled(pilot)
         assert "secret" in kinds(app) and SECRET not in seen(app)
         secret = next(key for key, case in app.screen._cases.items() if case.kind == "secret")

@@ -83,7 +83,7 @@ def test_the_last_line_has_the_keys_of_the_depth(world):
     app = world.app()
 
     def named() -> list[str]:
-        return [key.description for key in app.screen.query_one(Keys).children]
+        return [words for _, words in app.screen.query_one(Keys).named]
 
     async def steps(pilot):
         await settled(pilot)

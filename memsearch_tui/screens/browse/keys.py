@@ -50,7 +50,7 @@ BINDINGS: list[BindingType] = [
     _key("C", "copy_part", "Copy a code block, a link or code of the text", "copy.part"),
     _key("X", "export", "Export to a file", "export"),
     _key("t", "transcript", "Conversation", "transcript"),
-    _key("m", "note_of_turn", "The note of this turn", "memory"),
+    _key("m", "note_of_turn", "Its note", "memory", long="The note of this turn"),
     _key("f", "filter_agent", "Only this agent", "filter.agent"),
     _key("F", "filter_projects", "All projects", "filter.projects"),
     _key("T", "as_of", "As of a day: notes as they were then", "search.asof"),
@@ -121,7 +121,7 @@ FOOTERS = {
     ),
     "searching": (
         ("query.choose", "Choose"),
-        ("query.open", "Open"),
+        ("query.open", "To the hits"),
         ("query.complete", "Complete"),
         ("save", "Save search"),
         ("back", "All notes"),

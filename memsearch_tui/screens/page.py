@@ -1,0 +1,111 @@
+"""The base of pages: a list, and beside it or below it the text of the row under the cursor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, TypeVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container, Vertical
+from textual.screen import Screen
+
+from memsearch_tui.widgets.footer import Keys
+from memsearch_tui.widgets.line_list import LineList
+from memsearch_tui.widgets.pieces import Row
+from memsearch_tui.widgets.status import StatusLine
+from memsearch_tui.widgets.text_view import TextView
+
+T = TypeVar("T")
+
+
+def page_keys(page: str, opens: str = "Open", name: str = "open") -> list[BindingType]:
+    """Return the two bindings of every page.
+
+    Args:
+        page: the first part of their ids, which settings use (``tui.keys``).
+        opens: the words for enter.
+        name: the second part of the id of enter.
+    """
+    return [
+        Binding("enter,right,l", "open", opens, id=f"{page}.{name}"),
+        Binding("escape,q,left,h", "leave", "Back", id=f"{page}.back"),
+    ]
+
+
+class Page(Screen[T]):
+    """A page of rows. Enter goes to the text of a row, escape back to the list and then out."""
+
+    #: Titles of the list and of the text; without the second there is no text.
+    TITLES: ClassVar[tuple[str, str]] = ("", "")
+    #: Title of a third pane on a wide screen; '' for none.
+    THIRD: ClassVar[str] = ""
+
+    def __init__(self, empty: Sequence[str] = ("reading …",)) -> None:
+        super().__init__()
+        self._list = LineList(
+            self._row, moved=self._moved, is_heading=self._is_heading, empty=empty, id="cases"
+        )
+        self._detail = TextView(id="evidence")
+        self._third = TextView(id="third")
+        self._status = StatusLine()
+
+    def compose(self) -> ComposeResult:
+        """Create the panes."""
+        self._list.border_title, self._detail.border_title = self.TITLES
+        self._third.border_title = self.THIRD
+        with Container(id="review"):
+            yield self._list
+            if self.TITLES[1]:
+                with Vertical(id="beside"):
+                    yield self._detail
+                    if self.THIRD:
+                        yield self._third
+        yield self._status
+        yield Keys()
+
+    def on_mount(self) -> None:
+        """Focus the list."""
+        self._list.focus()
+
+    def on_resize(self) -> None:
+        """Show the text for the new width: a wide screen has room for more."""
+        self._moved()
+
+    def _row(self, index: int, width: int) -> Row:
+        """Return the pieces of a row."""
+        raise NotImplementedError
+
+    def _is_heading(self, key: Any) -> bool:
+        """Return whether the cursor skips the row of *key*."""
+        return False
+
+    def _moved(self, by_hand: bool = False) -> None:
+        """Show the text of the row under the cursor."""
+
+    @on(LineList.RowOpened)
+    async def _row_opened(self) -> None:
+        await self.run_action("open")
+
+    def action_open(self) -> None:
+        """Go to the text of the row."""
+        self._detail.focus()
+
+    def action_leave(self) -> None:
+        """Go back to the list, then out."""
+        if self._detail.has_focus or self._third.has_focus:
+            self._list.focus()
+        else:
+            self.leave()
+
+    def leave(self) -> None:
+        """Leave the page without a result."""
+        self.dismiss(None)
+
+    def say(self, text: str) -> None:
+        """Show a message."""
+        self._status.say(text)
+
+    def _complain(self, error: Exception) -> None:
+        self.notify(str(error), severity="error", timeout=8)
