@@ -18,7 +18,7 @@ class ActivityScreen(RowsScreen):
 
     TITLES = "activity", "details"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+r", "retry", "Redo", tooltip="Redo what failed", id="activity.retry")
+        Binding("ctrl+r", "retry", "Redo what failed", id="activity.retry")
     ]
 
     def __init__(self, library: Library, *, live: bool = True) -> None:

@@ -71,7 +71,7 @@ class Page(Screen[T]):
 
     def on_resize(self) -> None:
         """Show the text for the new width: a wide screen has room for more."""
-        self._moved()
+        self.call_after_refresh(self._moved)  # the classes of the new width are set then
 
     def _row(self, index: int, width: int) -> Row:
         """Return the pieces of a row."""

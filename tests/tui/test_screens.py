@@ -234,7 +234,7 @@ def test_help_opens_over_health_and_activity_with_their_keys_and_not_over_itself
         await pilot.pause()
         keys = seen(app)
         assert isinstance(app.screen, HelpScreen) and keys.index("Here") < keys.index(
-            "Try failed ones again"
+            "Redo what failed"
         ) < keys.index("Moving")
         await pilot.press("escape")
         assert isinstance(app.screen, ActivityScreen)
