@@ -76,15 +76,15 @@ def test_a_high_list_gives_each_note_two_lines(long_note):
     drive(again, still, size=(200, 60))
 
 
-def test_hits_follow_the_width_of_the_terminal(long_note):
+def test_hits_follow_the_size_of_the_terminal(long_note):
     app = long_note.app()
 
     async def steps(pilot):
         await pilot.press("/", *"gateway")
         await settled(pilot)
         entries, key = app.screen.panes.entries, app.screen.panes.entries.key
-        for width, tall in ((120, 2), (80, 1), (120, 2)):
-            await pilot.resize_terminal(width, 24)
+        for width, height, tall in ((120, 24, 2), (80, 24, 2), (80, 15, 1), (120, 24, 2)):
+            await pilot.resize_terminal(width, height)
             await until(pilot, lambda tall=tall: entries.tall == tall)
             assert entries.key == key
         await pilot.press("escape")
