@@ -65,7 +65,7 @@ class Page(Screen[T]):
         yield self._status
         yield Keys()
 
-    def on_mount(self) -> None:
+    async def on_mount(self) -> None:
         """Focus the list."""
         self._list.focus()
 
@@ -88,7 +88,7 @@ class Page(Screen[T]):
     async def _row_opened(self) -> None:
         await self.run_action("open")
 
-    def action_open(self) -> None:
+    async def action_open(self) -> None:
         """Go to the text of the row."""
         self._detail.focus()
 

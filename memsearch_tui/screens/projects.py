@@ -30,7 +30,7 @@ class ProjectsScreen(Page[str]):
         super().__init__(['no project yet: memsearch add "…" in one begins it'])
         self._rows = {row.root: row for row in rows}
 
-    def on_mount(self) -> None:
+    async def on_mount(self) -> None:
         """Show the projects."""
         self._list.border_subtitle = many(len(self._rows), "project")
         self._list.show_keys(list(self._rows))
@@ -58,7 +58,7 @@ class ProjectsScreen(Page[str]):
             (f"  {cut_middle(root, room)}", "dim"),
         ]
 
-    def action_open(self) -> None:
+    async def action_open(self) -> None:
         """Open the project under the cursor."""
         if self._list.key:
             self.dismiss(self._list.key)

@@ -54,7 +54,7 @@ class RelatedScreen(Page[Item]):
         # (newer, older, override before), the last one last
         self._answers: list[list[tuple[str, str, bool | None]]] = []
 
-    def on_mount(self) -> None:
+    async def on_mount(self) -> None:
         """Look for the notes."""
         self._list.border_title = f"related to {self._item.day} {self._item.title}"
         self.run_worker(self._look(), group="related")
@@ -125,7 +125,7 @@ class RelatedScreen(Page[Item]):
 
         await write(self, "noting it down", note, done, self._complain)
 
-    def action_open(self) -> None:
+    async def action_open(self) -> None:
         """Open the note under the cursor."""
         if self._list.key is not None:
             self.dismiss(self.found[self._list.key].item)

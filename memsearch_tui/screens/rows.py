@@ -37,7 +37,7 @@ class RowsScreen(Page[None]):
         self._lines: list[Line] = []
         self._reads = 0  # reads that run now
 
-    def on_mount(self) -> None:
+    async def on_mount(self) -> None:
         """Read the page, then again at intervals."""
         self.action_reload()
         if self._is_live:
