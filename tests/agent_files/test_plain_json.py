@@ -7,7 +7,8 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from memsearch_engine.agents.hooks_json import json_like, without_hooks
+from memsearch_engine.agents import installing
+from memsearch_engine.agents.hooks_json import drop_hooks, json_like
 from memsearch_engine.agents.plain_json import changed
 
 ODD = """{ "model":"opus",
@@ -40,7 +41,9 @@ def test_hooks_are_taken_out_of_a_file_that_its_user_laid_out():
     table = json.loads(ODD)
     table["hooks"]["PreToolUse"] = [OURS]
     made = changed(ODD, table).replace('"model":"opus"', '"model":"sonnet"').encode()
-    assert without_hooks("settings.json", made).decode() == ODD.replace("opus", "sonnet")
+    stripped = json.loads(made)
+    drop_hooks(stripped, installing.OURS)
+    assert json_like(stripped, made).decode() == ODD.replace("opus", "sonnet")
 
 
 @pytest.mark.parametrize("text", ["{}", "{ }", '{"a":1}', "{\n}\n", '{\n  "a": {}\n}\n'])
