@@ -352,9 +352,8 @@ class Memory:
             NotFound: the source has no notes.
             SettingsError: no such provider.
         """
-        from memsearch_engine.longterm.digest.compact import Compact, DigestRequest
-
-        return Compact(self._scope, self.search, source, asked or DigestRequest())
+        asked = asked or memsearch_engine.DigestRequest()
+        return memsearch_engine.Compact(self._scope, self.search, source, asked)
 
     def import_sessions(
         self,
@@ -373,9 +372,7 @@ class Memory:
             orphans: a project folder for turns whose own is gone; without it they are left out.
             summarize: use the model of ``capture.summarize``, within its budgets.
         """
-        from memsearch_engine.capture.importing import Import
-
-        return Import(
+        return memsearch_engine.Import(
             self._scope, agents, since=since, into=into, orphans=orphans, summarize=summarize
         )
 
