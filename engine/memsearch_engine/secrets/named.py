@@ -134,7 +134,7 @@ def candidates(text: str) -> Iterator[Candidate]:
         around = _around(text, key, name)
         seen: set[tuple[int, int]] = set()
         for span, rule, link, more in _linked(text, key, name, stop):
-            if link[0] in _SEPARATORS:
+            if rule == "assigned-secret":
                 value_end = max(value_end, span[1])
             if span not in seen:
                 seen.add(span)
