@@ -19,7 +19,7 @@ from typing import NamedTuple
 import memsearch_engine.secrets
 import numpy as np
 from memsearch_engine.secrets import named, prose
-from memsearch_engine.secrets.evidence import Candidate, features
+from memsearch_engine.secrets.evidence import PossibleSecret, features
 from memsearch_engine.secrets.judge import is_reference
 
 from tests.secrets import table
@@ -51,13 +51,15 @@ class Example(NamedTuple):
     source: str
 
 
-def found(text: str) -> Iterator[Candidate]:
+def found(text: str) -> Iterator[PossibleSecret]:
     for candidate in (*named.candidates(text), *prose.beside(text)):
         if not is_reference(text[candidate.start : candidate.stop]):
             yield candidate
 
 
-def example(text: str, candidate: Candidate, secret: int, counts: float, source: str) -> Example:
+def example(
+    text: str, candidate: PossibleSecret, secret: int, counts: float, source: str
+) -> Example:
     value = text[candidate.start : candidate.stop]
     return Example(
         frozenset(features(candidate, value)), secret, counts, f"{source}: {value!r} in {text!r}"

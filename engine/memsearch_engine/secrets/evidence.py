@@ -71,7 +71,7 @@ def kind(key: str) -> str:
     return next(label for label, pattern in _KINDS if pattern.search(key))
 
 
-class Candidate(NamedTuple):
+class PossibleSecret(NamedTuple):
     """A value near a name, with its evidence.
 
     Attributes:
@@ -95,7 +95,7 @@ def labels(**holds: object) -> list[str]:
     return [label for label, value in holds.items() if value]
 
 
-def secrets_among(candidates: Iterable[Candidate], text: str) -> Iterator[Span]:
+def secrets_among(candidates: Iterable[PossibleSecret], text: str) -> Iterator[Span]:
     """Yield the candidates with evidence above the threshold."""
     weights = _weights()
     for one in candidates:
@@ -108,7 +108,7 @@ def secrets_among(candidates: Iterable[Candidate], text: str) -> Iterator[Span]:
             yield one.start, one.stop, one.rule
 
 
-def features(candidate: Candidate, value: str) -> Iterator[str]:
+def features(candidate: PossibleSecret, value: str) -> Iterator[str]:
     """Yield the features of a candidate with this value."""
     _, _, _, name, link, around = candidate
     form = shape(value)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from memsearch_engine.secrets import linear
-from memsearch_engine.secrets.evidence import Candidate, Span, kind, labels, secrets_among
+from memsearch_engine.secrets.evidence import PossibleSecret, Span, kind, labels, secrets_among
 
 NAMES = linear.compile(
     r"(?i)pass(?:word|wd|phrase|code|wort|ord)s?|kennwort|senha|"
@@ -117,7 +117,7 @@ def values(text: str) -> Iterator[Span]:
     yield from secrets_among(candidates(text), text)
 
 
-def candidates(text: str) -> Iterator[Candidate]:
+def candidates(text: str) -> Iterator[PossibleSecret]:
     """Yield every value that follows a name that means a secret."""
     if "SealedSecret" in text:  # encrypted for its cluster, so it is no secret
         return
@@ -138,7 +138,7 @@ def candidates(text: str) -> Iterator[Candidate]:
                 value_end = max(value_end, span[1])
             if span not in seen:
                 seen.add(span)
-                yield Candidate(*span, rule, kind(key), link, around + more)
+                yield PossibleSecret(*span, rule, kind(key), link, around + more)
 
 
 def _names(text: str) -> Iterator[Any]:

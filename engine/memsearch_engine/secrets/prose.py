@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from memsearch_engine.secrets.evidence import Candidate, Span, labels, secrets_among
+from memsearch_engine.secrets.evidence import PossibleSecret, Span, labels, secrets_among
 from memsearch_engine.secrets.judge import is_certain, is_chosen, uncased
 from memsearch_engine.secrets.linear import anchored, compile
 
@@ -357,7 +357,7 @@ def _describes(name: str, value: str, verb: str) -> bool:
     return bool((_ENGLISH if english else _ROMANCE).search(word))
 
 
-def beside(text: str) -> Iterator[Candidate]:
+def beside(text: str) -> Iterator[PossibleSecret]:
     """Yield words with a digit or a symbol in a line that names a password or a key."""
     for link, names in (("near", _NAME), ("near key", _KEY_NAME)):
         done = 0
@@ -395,4 +395,4 @@ def beside(text: str) -> Iterator[Candidate]:
                     close=2 < start - name.end() <= 20,
                     end=not text[end : end + 2].strip(" .,;)\"'`”!\n"),
                 )
-                yield Candidate(start, start + len(value), "said", "line", link, around)
+                yield PossibleSecret(start, start + len(value), "said", "line", link, around)
