@@ -17,7 +17,7 @@ ROWS = {
     ),
     2: "test_a_server_that_is_not_there_is_named test_ten_launched_at_once_are_one",
     3: "test_a_catalog_of_another_layout_is_set_aside_and_said test_vectors_of_random_bytes",
-    4: "test_lite_survives_a_reopen_and_leaves_no_port",
+    4: "test_a_home_with_milvus_lite_goes_on_without_it",
     5: "test_patience_ends",
     6: "test_an_empty_collection_and_none test_an_empty_corpus",
     7: "test_more_than_a_batch test_batches_by_count test_batches_by_size",

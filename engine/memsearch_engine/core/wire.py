@@ -99,9 +99,22 @@ def call(
 
 
 def start_service(home: str) -> None:
-    """Start the service detached if its lock is free. It inherits no open files."""
-    if os.environ.get("MEMSEARCH_NO_SERVICE") or not paths.is_free(paths.service_lock(home)):
-        return
+    """Start the service if its lock is free, unless ``MEMSEARCH_NO_SERVICE`` is set."""
+    if not os.environ.get("MEMSEARCH_NO_SERVICE") and paths.is_free(paths.service_lock(home)):
+        spawn_service(home)
+
+
+def spawn_service(home: str) -> int:
+    """Start the service detached, with stdio on /dev/null. It inherits no open files.
+
+    The variables of an agent's session are left out, because the service outlives the session.
+
+    Returns:
+        The id of the process.
+
+    Raises:
+        OSError: the process can't be started.
+    """
     marks = (
         *_SESSION_MARKS,
         *(mark for agent in agent_registry.everyone() for mark in agent.session_marks),
@@ -115,14 +128,17 @@ def start_service(home: str) -> None:
         }
     environment["MEMSEARCH_HOME"] = home
     null = os.open(os.devnull, os.O_RDWR)
-    os.posix_spawn(
-        sys.executable,
-        # -P: the current folder may be a stranger's repository
-        [sys.executable, "-P", "-m", "memsearch_engine.service.server"],
-        environment,
-        file_actions=[(os.POSIX_SPAWN_DUP2, null, fd) for fd in (0, 1, 2)],
-        setsid=True,
-    )
+    try:
+        return os.posix_spawn(
+            sys.executable,
+            # -P: the current folder may be a stranger's repository
+            [sys.executable, "-P", "-m", "memsearch_engine.service.server"],
+            environment,
+            file_actions=[(os.POSIX_SPAWN_DUP2, null, fd) for fd in (0, 1, 2)],
+            setsid=True,
+        )
+    finally:
+        os.close(null)
 
 
 def table(value: object) -> dict[str, Any] | None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import subprocess
-import sys
 import time
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from memsearch_engine.core import wire
 from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.core.home import Home, is_free
 from memsearch_engine.service import protocol
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 
 
 _MODULE = "memsearch_engine.service.server"
+_launched: set[int] = set()  # processes whose exit codes have not been read
 
 
 def connect(home: Home, *, start: bool = True, wait_s: float = 10.0) -> Connection:
@@ -54,7 +54,7 @@ def connect(home: Home, *, start: bool = True, wait_s: float = 10.0) -> Connecti
         except ServiceHung:
             raise
         except Unreachable as error:
-            code = process.poll()
+            code = _exit_code(process)
             if code:
                 raise Unreachable(
                     f"the service can't start: {_last_words(home)}",
@@ -71,6 +71,19 @@ def connect(home: Home, *, start: bool = True, wait_s: float = 10.0) -> Connecti
         pause = min(pause * 1.5, 0.2)
 
 
+def _exit_code(process: int) -> int | None:
+    """Return the exit code of a child process, or None while it runs."""
+    try:
+        ended, status = os.waitpid(process, os.WNOHANG)
+    except ChildProcessError:  # the program that embeds us ignores SIGCHLD
+        _launched.discard(process)
+        return None
+    if not ended:
+        return None
+    _launched.discard(process)
+    return os.waitstatus_to_exitcode(status)
+
+
 def _last_words(home: Home) -> str:
     """Return the last line of the service's log, which says why it ended."""
     try:
@@ -80,11 +93,11 @@ def _last_words(home: Home) -> str:
     return lines[-1] if lines else "it left no word in its log"
 
 
-def launch(home: Home) -> subprocess.Popen[bytes]:
+def launch(home: Home) -> int:
     """Start the service detached, with stdio on /dev/null. A second service exits by itself.
 
     Returns:
-        The process. It runs until the service ends.
+        The id of the process, which runs until the service ends.
 
     Raises:
         Unreachable: the home can't be written, or the process can't be started.
@@ -100,24 +113,14 @@ def launch(home: Home) -> subprocess.Popen[bytes]:
         raise Unreachable(
             f"{home.root} can't be written", "set MEMSEARCH_HOME to a writable folder"
         )
-    environment = {**os.environ, "MEMSEARCH_HOME": str(home.root)}
+    for ended in list(_launched):
+        _exit_code(ended)
     try:
-        return subprocess.Popen(
-            [
-                sys.executable,
-                "-P",
-                "-m",
-                _MODULE,
-            ],  # -P: do not import from the current folder, which may be a foreign repository
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-            close_fds=True,
-            env=environment,
-        )
+        process = wire.spawn_service(str(home.root))
     except OSError as error:
         raise Unreachable(f"the service can't be started: {error}") from error
+    _launched.add(process)
+    return process
 
 
 def stop(home: Home, wait_s: float = 15.0) -> bool:
