@@ -4,7 +4,9 @@ what keeps it up.
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import socket
 import threading
 from collections.abc import Callable
 
@@ -17,6 +19,7 @@ from memsearch_engine.service import (
     index_thread,
     indexing,
     launch,
+    protocol,
     repository_checks,
     tasks,
 )
@@ -155,6 +158,17 @@ def test_clients_and_hooks_are_uses_and_looking_at_the_status_is_none(box, run):
     service.clock.now = 2901.0
     asking.close()
     assert service.goes()
+
+
+def test_a_connection_that_never_asks_for_anything_does_not_keep_it_up(box, run):
+    service = run(idle_s=0.5)
+    with contextlib.ExitStack() as open_all:
+        for line in (b"", b"\n", protocol.encode(protocol.Request("hello", protocol.hello(), 1))):
+            client = open_all.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+            client.connect(str(box.home.socket))
+            client.sendall(line)
+        service.clock.now = 1.0
+        assert service.goes()
 
 
 def test_a_run_that_was_asked_for_keeps_it_up_and_one_of_its_own_does_not(box, run, monkeypatch):

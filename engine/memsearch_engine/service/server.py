@@ -114,7 +114,11 @@ class ServiceServer:
         return self.engine.state.activity.is_over(self.idle_s) and self.engine.tasks.may_sleep()
 
     def _serve(self, peer: socket.socket) -> None:
-        """Read the requests of one client. Each runs in the pool, so that it can be cancelled."""
+        """Read the requests of one client. Each runs in the pool, so that it can be cancelled.
+
+        A connection without any use within the idle limit is closed: it would postpone the exit.
+        """
+        peer.settimeout(self.idle_s)
         write_lock = threading.Lock()
         running: dict[int, threading.Event] = {}
         use = ""
@@ -133,6 +137,7 @@ class ServiceServer:
                         continue
                     if request.method not in _NO_USE:
                         use = request.method
+                        peer.settimeout(None)
                         self.engine.state.activity.note(use)
                     if request.method == "cancel":
                         if event := running.get(int(request.params.get("id", -1))):
