@@ -48,13 +48,17 @@ def add(text: str | None, day: str | None) -> None:
         )
     note = Memory().add(body, day=day_of(day) if day else "")
     _say_replaced(note)
-    unconfirmed = {"unconfirmed": note.unconfirmed} if note.unconfirmed else {}
-    output.emit({"entry_id": note.id, "source": note.path, **unconfirmed})
-    output.echo(note.id)
-    if note.unconfirmed:
-        output.remark(
-            f"written, not confirmed ({note.unconfirmed}): don't add it again; it is in {note.path}"
+    why = note.unconfirmed
+    try:
+        output.emit(
+            {"entry_id": note.id, "source": note.path, **({"unconfirmed": why} if why else {})}
         )
+        output.echo(note.id)
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # else the last flush fails, too
+        why = f"stdout: {error.strerror}"
+    if why:
+        output.remark(f"written, not confirmed ({why}): don't add it again; it is in {note.path}")
     else:
         output.say(
             f"written to {note.path} - `memsearch expand {note.id}` shows it, `memsearch undo`"

@@ -85,8 +85,14 @@ def styled(text: str, *, is_colored: bool) -> str:
 
 
 def say(text: str) -> None:
-    """Print a remark for a person to stderr; stdout has only data."""
-    echo(text, err=True)
+    """Print a remark for a person to stderr; stdout has only data.
+
+    A full stderr fails no command: its work is done, and a retry would repeat it.
+    """
+    try:
+        echo(text, err=True)
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # else the flush at the exit fails, too
 
 
 def print_json(value: object) -> None:

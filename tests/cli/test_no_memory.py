@@ -70,3 +70,16 @@ def test_under_a_limit_of_address_space_nothing_is_written_and_one_sentence_is_p
         and done.stderr.count("\n") == 1
     )
     assert not list(box.project.glob(".memsearch/memory/*.md"))
+
+
+def test_doctor_imports_no_numpy_whose_library_ends_the_process_without_memory(box):
+    command = "import sys; from memsearch_tui.cli import group; group.run(['doctor'])"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{command}; print('numpy' in sys.modules)"],
+        cwd=box.project,
+        env={**os.environ, **box.env, "MEMSEARCH_NO_SERVICE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.endswith("False\n"), done.stdout

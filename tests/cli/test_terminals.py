@@ -154,3 +154,18 @@ def test_a_stream_that_is_closed_or_full_is_no_traceback(crowded, streams, code)
         timeout=60,
     )
     assert done.returncode == code and b"Traceback" not in done.stderr, done
+
+
+@pytest.mark.parametrize("streams", [">/dev/full", "2>/dev/full", ">/dev/full 2>&1"])
+def test_a_note_that_was_written_is_reported_as_written_to_full_streams(box, streams):
+    done = subprocess.run(
+        ["bash", "-c", f'"$@" {streams}', "x", *box.argv("add"), "Lanterns are lit at dusk"],
+        cwd=box.project,
+        env={**os.environ, **box.env, "MEMSEARCH_NO_SERVICE": "1"},
+        capture_output=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done
+    assert streams != ">/dev/full" or b"written, not confirmed" in done.stderr, done
+    (day,) = box.memory.glob("*.md")
+    assert day.read_text().count("Lanterns are lit at dusk") == 1

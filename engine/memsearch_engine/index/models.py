@@ -21,7 +21,6 @@ from memsearch_engine.core.home import Home
 from memsearch_engine.core.installation import install_command
 from memsearch_engine.core.settings import Settings
 from memsearch_engine.core.settings_schema import EmbeddingSettings
-from memsearch_engine.index import e5
 
 DEFAULT = "all-minilm-l6-v2"
 #: The multilingual model that is used beside an English one if it is on this machine.
@@ -248,6 +247,8 @@ def second(home: Home, settings: Settings) -> EmbeddingSettings | None:
 
 def convertible(home: Home, name: str) -> bool:
     """Whether a missing model can be converted from weights on this machine."""
+    from memsearch_engine.index import e5  # imports numpy, which this module does not need
+
     model = KNOWN.get(name)
     return (
         model is not None
@@ -293,11 +294,13 @@ def pull(home: Home, name: str) -> Path:
         raise UsageError(f"unknown model {name!r}", f"one of {', '.join(KNOWN)}")
     if model.is_carried:
         return find(home, name).onnx.parent
+    from memsearch_engine.index import e5
+
     folder = home.models / model.name
-    if model.source.startswith("convert:") and e5.weights() is not None:
+    converts = model.source.startswith("convert:")
+    if converts and e5.weights() is not None:
         e5.convert(folder)
     else:
-        converts = model.source.startswith("convert:")
         _fetch(
             folder,
             model.source.partition(":")[2],
