@@ -46,6 +46,10 @@ _INSTRUCTS = re.compile(
         be\s+sure\s+to|remember\s+to)\s+(?:be\s+)?(?:\w+ly\s+|first\s+)?{_DOING}\b
     | \b(?:you|agents?|assistants?|models?|sessions?)\s+
         (?:must|should|shall|have\s+to|need\s+to|may|can|are\s+(?:allowed|required))\b
+    | \b(?:every|each|all|any|other|future)\s+(?:coding\s+)?
+        (?:agents?|assistants?|models?|sessions?)\s+(?:to|always|never)\b
+    | \b(?:skip|bypass|omit|no\s+need\s+(?:for|to))\b[^.\n]{{0,20}}
+        \b(?:ask\w*|permissions?|approvals?|confirm\w*|consent)\b
     """
 )
 #: The same in other languages: a word for when or how often, or for a duty, before or after a verb
