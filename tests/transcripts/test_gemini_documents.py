@@ -108,3 +108,16 @@ def test_a_folder_that_only_a_hash_names_is_found_among_the_known_ones(tmp_path,
         text = json.dumps({"projects": table} if named_in == "projects.json" else table)
         (tmp_path / named_in).write_text(text)
     assert [turn.cwd for turn in gemini.open_session(found, home.offsets).turns()] == [root]
+
+
+@pytest.mark.parametrize("linked", [".gemini", ".gemini/tmp", ".gemini/tmp/abc"])
+def test_a_folder_above_a_session_may_be_a_link(tmp_path, linked):
+    chats = tmp_path / ".gemini" / "tmp" / "abc" / "chats"
+    chats.mkdir(parents=True)
+    (chats.parent / ".project_root").write_text("/home/ana/proj")
+    data = {"sessionId": SESSION, "messages": [message(1, "user", "Where is it?")]}
+    (chats / NAME).write_text(json.dumps(data))
+    (tmp_path / linked).rename(tmp_path / "disk")
+    (tmp_path / linked).symlink_to(tmp_path / "disk")
+    (found,) = all_sessions("gemini", AgentFolders({"gemini": [tmp_path / ".gemini" / "tmp"]}))
+    assert [turn.cwd for turn in gemini.open_session(found).turns()] == ["/home/ana/proj"]

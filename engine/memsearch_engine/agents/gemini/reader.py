@@ -378,9 +378,13 @@ class GeminiConversation(WithSubAgents):
         return found
 
     def _root(self) -> str:
-        """Return the session's folder."""
+        """Return the session's folder.
+
+        A folder above the file may be a link, which ``safe_files`` refuses.
+        """
         chats = Path(self.where.path).parent
-        for folder in (chats.parent, chats.parent.parent):
+        real = Path(os.path.realpath(chats))
+        for folder in (real.parent, real.parent.parent):
             with contextlib.suppress(OSError, UnicodeDecodeError):
                 named = safe_files.read(folder / ".project_root", _MAX_ROOT).decode("utf-8").strip()
                 return named if os.path.isabs(named) and named.isprintable() else ""
@@ -395,7 +399,7 @@ def _folder_of_hash(folder: Path, home: Home | None) -> str:
     """
     if not _HASH.fullmatch(folder.name):
         return ""
-    base, known = folder.parent.parent, list[str]()
+    base, known = Path(os.path.realpath(folder.parent.parent)), list[str]()
     for name in ("projects.json", "trustedFolders.json"):
         with contextlib.suppress(OSError, ValueError, RecursionError):
             table = json.loads(safe_files.read(base / name, safe_files.MAX_SETTINGS))
