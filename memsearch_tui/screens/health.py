@@ -21,7 +21,7 @@ from memsearch_tui.screens.rows import RowsScreen
 class HealthScreen(RowsScreen):
     """Index, service, models, projects and sync."""
 
-    TITLES = "health", "every part, and what mends it"
+    TITLES, THIRD = ("health", "every part, and what mends it"), "more parts"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
             "2",

@@ -32,7 +32,7 @@ class KeysScreen(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter,right,l", "change", "Another key", id="keys.change"),
         Binding("d,delete", "default", "The default again", id="keys.default"),
-        Binding("escape,q,left,h", "leave", "Back", id="keys.back"),
+        Binding("escape,left,h", "leave", "Back", id="keys.back"),
     ]
 
     def __init__(

@@ -30,7 +30,7 @@ def page_keys(page: str, opens: str = "Open", name: str = "open") -> list[Bindin
     """
     return [
         Binding("enter,right,l", "open", opens, id=f"{page}.{name}"),
-        Binding("escape,q,left,h", "leave", "Back", id=f"{page}.back"),
+        Binding("escape,left,h", "leave", "Back", id=f"{page}.back"),
     ]
 
 
@@ -39,7 +39,7 @@ class Page(Screen[T]):
 
     #: Titles of the list and of the text; without the second there is no text.
     TITLES: ClassVar[tuple[str, str]] = ("", "")
-    #: Title of a third pane on a wide screen; '' for none.
+    #: Title of a pane beside list and text; '' for none. The text is then below the list.
     THIRD: ClassVar[str] = ""
 
     def __init__(self, empty: Sequence[str] = ("reading …",)) -> None:
@@ -56,12 +56,12 @@ class Page(Screen[T]):
         self._list.border_title, self._detail.border_title = self.TITLES
         self._third.border_title = self.THIRD
         with Container(id="review"):
-            yield self._list
-            if self.TITLES[1]:
-                with Vertical(id="beside"):
+            with Vertical(id="left", classes="stacked" if self.THIRD else ""):
+                yield self._list
+                if self.THIRD:
                     yield self._detail
-                    if self.THIRD:
-                        yield self._third
+            if self.TITLES[1]:
+                yield self._third if self.THIRD else self._detail
         yield self._status
         yield Keys()
 

@@ -11,12 +11,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import ClassVar
 
-from memsearch_engine import Decision, Entry, MemsearchError, ReviewItem
+from memsearch_engine import Decision, MemsearchError, ReviewItem
 from textual.binding import Binding, BindingType
 
 from memsearch_tui.aside import attend, away, write
 from memsearch_tui.counted import many
 from memsearch_tui.library import Item, Library
+from memsearch_tui.library.days import short_path
 from memsearch_tui.review import TITLES, cases, decide, titled, undo
 from memsearch_tui.screens.page import Page, page_keys
 from memsearch_tui.widgets import render
@@ -122,23 +123,26 @@ class ReviewScreen(Page[Item]):
             if words and words != plain  # the footer has the plain verbs
         ]
         self._detail.border_subtitle = " · ".join(answers)
-        if self.has_class("-wide"):
+        if not self.has_class("-narrow"):
             self.run_worker(self._show_notes(case), exclusive=True, group="notes")
 
     async def _show_notes(self, case: ReviewItem) -> None:
-        """Show the notes of a case below its evidence, once the cursor rests."""
+        """Show the notes of a case beside its evidence, once the cursor rests."""
         await asyncio.sleep(_REST_S)
         rows: list[Row] = []
         with contextlib.suppress(MemsearchError, OSError):  # opening the case shows the error
-            for entry, item in await away(partial(self._notes, case)):
-                rows += [*render.entry_rows(entry, item.day, "", ""), []]
+            rows = await away(partial(self._notes, case))
         if case is self.case:
             self._third.set_class(bool(rows), "filled")
             self._third.show(rows)
 
-    def _notes(self, case: ReviewItem) -> list[tuple[Entry, Item]]:
-        items = self._library.related.of_case(case.notes, case.sessions)[:_NOTES]
-        return [(self._library.notes.entry(item), item) for item in items]
+    def _notes(self, case: ReviewItem) -> list[Row]:
+        rows: list[Row] = []
+        notes = self._library.notes
+        for item in self._library.related.of_case(case.notes, case.sessions)[:_NOTES]:
+            entry, path = notes.entry(item), short_path(self._memory, item.path)
+            rows += [*render.entry_rows(entry, item.day, path, notes.evidence(entry)), []]
+        return rows
 
     # -- reading
 

@@ -11,17 +11,18 @@ from memsearch_tui.activity import Line
 from memsearch_tui.aside import away
 from memsearch_tui.screens.page import Page, page_keys
 from memsearch_tui.widgets.pieces import Row
+from memsearch_tui.widgets.text_view import TextView
 
 EVERY_S = 5.0  # between two reads while the page is open
 _HERE, _ELSEWHERE = ("▌", "accent"), (" ", "text")
 
 
 class RowsScreen(Page[None]):
-    """Enter opens the details of a row. A wide screen shows the details of all rows at once, with a
-    bar at those of the row under the cursor.
+    """Enter opens the details of a row. A screen of 100 columns shows the details of all rows at
+    once, below and beside the list, with a bar at those of the row under the cursor.
     """
 
-    TITLES = "", "details"
+    TITLES, THIRD = ("", "details"), "more"
     BINDINGS: ClassVar[list[BindingType]] = [
         *page_keys("rows"),
         Binding("r", "reload", "Read again", id="rows.reload"),
@@ -36,6 +37,8 @@ class RowsScreen(Page[None]):
         self._read, self._is_live = read, live
         self._lines: list[Line] = []
         self._reads = 0  # reads that run now
+        self._open = self._detail  # the pane that has the details of the row under the cursor
+        self._third.add_class("filled")
 
     async def on_mount(self) -> None:
         """Read the page, then again at intervals."""
@@ -59,7 +62,7 @@ class RowsScreen(Page[None]):
         finally:
             self._reads -= 1
         self._list.show_keys([(n, line.key) for n, line in enumerate(self._lines)])
-        self._moved()
+        self.call_after_refresh(self._moved)  # the list has its height then
 
     @property
     def lines(self) -> list[Line]:
@@ -74,21 +77,38 @@ class RowsScreen(Page[None]):
         return row
 
     def _moved(self, by_hand: bool = False) -> None:
-        place = self._list.key[0] if self._list.key else len(self._lines)
-        is_wide = self.has_class("-wide")
-        rows: list[Row] = []
+        place = self._list.key[0] if self._list.key else -1
+        self._open = self._detail
+        if self.has_class("-narrow"):
+            rows = self._lines[place].detail if self._list.key else []
+            self._detail.show(rows, keep_place=not by_hand)
+            return
+        blocks = {
+            number: [
+                [_HERE if number == place else _ELSEWHERE, *row] for row in [*_headed(line), []]
+            ]
+            for number, line in enumerate(self._lines)
+            if line.detail
+        }
+        # both columns end at about the same height
+        half = (len(self._lines) + sum(map(self._third.height_of, blocks.values()))) // 2
+        room = min(self._detail.size.height, half - len(self._lines))
+        columns: dict[TextView, list[Row]] = {self._detail: [], self._third: []}
         first = 0
-        for number, line in enumerate(self._lines):
+        for number, block in blocks.items():
+            fits = self._detail.height_of([*columns[self._detail], *block]) <= room
+            pane = self._detail if fits else self._third
             if number == place:
-                first = len(rows)
-            if is_wide and line.detail:
-                bar = _HERE if number == place else _ELSEWHERE
-                rows += [*([bar, *row] for row in _headed(line)), []]
-            elif number == place:
-                rows = list(line.detail)
-        self._detail.show(rows, keep_place=not by_hand or is_wide)
-        if is_wide and by_hand:
-            self._detail.reveal(first, len(_headed(self._lines[place])))
+                self._open, first = pane, len(columns[pane])
+            columns[pane] += block
+        for pane, rows in columns.items():
+            pane.show(rows, keep_place=True)
+        if by_hand:
+            self._open.reveal(first, len(blocks.get(place, [])) - 1)
+
+    async def action_open(self) -> None:
+        """Go to the details of the row."""
+        self._open.focus()
 
 
 def _headed(line: Line) -> list[Row]:

@@ -106,10 +106,10 @@ _GROUPS = {
 
 
 class TextScreen(Screen[None]):
-    """Rows to read; escape or q leaves."""
+    """Rows to read; escape leaves."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,left,h", "leave", "Back", id="text.back"),
+        Binding("escape,left,h", "leave", "Back", id="text.back"),
     ]
 
     def __init__(self, title: str, rows: list[Row]) -> None:

@@ -153,10 +153,12 @@ class Lines(ScrollView, can_focus=True, inherit_bindings=False):
     def extend(self, height: int) -> None:
         """Set the number of lines to *height*.
 
-        Textual would lay out the whole screen. That is skipped if no scrollbar is needed.
+        Textual would lay out the whole screen. That is skipped if no scrollbar is needed and the
+        size does not follow the lines.
         """
         size = Size(self.size.width, height)
-        if max(height, self.virtual_size.height) <= self.size.height:
+        fits = max(height, self.virtual_size.height) <= self.size.height
+        if fits and not self.styles.auto_dimensions:
             self.set_reactive(ScrollView.virtual_size, size)
         else:
             self.virtual_size = size

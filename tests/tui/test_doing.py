@@ -119,7 +119,7 @@ def test_a_new_note_is_written_today_selected_and_undone(world):
     app = world.app()
 
     async def steps(pilot):
-        await pilot.press("a", *"Deploys go out on Tuesdays", "ctrl+s")
+        await pilot.press("plus", *"Deploys go out on Tuesdays", "ctrl+s")
         await settled(pilot)
         assert (
             app.screen.state.item.title == "Deploys go out on Tuesdays"
@@ -138,10 +138,10 @@ def test_a_new_note_that_is_left_is_a_draft_and_one_of_another_day_goes_there(wo
     app = world.app()
 
     async def steps(pilot):
-        await pilot.press("a", *"half a thought", "escape")
+        await pilot.press("plus", *"half a thought", "escape")
         await settled(pilot)
         assert "a goes on with it" in said(app)
-        await pilot.press("a")
+        await pilot.press("plus")
         assert app.screen.query_one("#editor", TextArea).text == "half a thought"
         await pilot.press("ctrl+g", "A")
         await typed(pilot, "2026-02-07")
@@ -171,7 +171,7 @@ def test_of_all_projects_a_new_note_goes_beside_the_one_under_the_cursor(world):
 
     async def steps(pilot):
         assert app.screen.state.item.title == "Other project's note"
-        await pilot.press("a", *"beside it", "ctrl+s")
+        await pilot.press("plus", *"beside it", "ctrl+s")
         await settled(pilot)
         assert (
             app.screen.state.item.title == "beside it" and str(other) in app.screen.state.item.path

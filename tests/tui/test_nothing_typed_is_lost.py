@@ -122,7 +122,7 @@ def test_leaving_the_app_keeps_what_was_typed(world):
     app = world.app()
 
     async def steps(pilot):
-        await pilot.press("a", *"not yet", "ctrl+q")
+        await pilot.press("plus", *"not yet", "ctrl+q")
 
     drive(app, steps)
     assert [(draft.text, bool(draft.new_day)) for draft in drafts.every(world.home)] == [
@@ -156,7 +156,7 @@ def test_saving_twice_while_the_file_is_locked_writes_once(world):
 
     async def steps(pilot):
         held = Held(world, world.memory / f"{today}.md")
-        await pilot.press("a", *"only once", "ctrl+s")
+        await pilot.press("plus", *"only once", "ctrl+s")
         await until(pilot, lambda: isinstance(app.screen, WorkingScreen))
         await pilot.press("escape", "ctrl+s", "ctrl+s")
         held.let_go()
@@ -173,7 +173,7 @@ def test_a_new_note_of_another_day_that_was_left_is_gone_on_with(world):
 
     async def steps(pilot):
         await app.screen.editor.open_new("2026-02-10", str(world.memory))
-        await pilot.press(*"of that day", "escape", "a")
+        await pilot.press(*"of that day", "escape", "plus")
         await settled(pilot)
         assert typed(app) == "of that day"
         await pilot.press("ctrl+s")

@@ -83,19 +83,27 @@ def test_a_wide_screen_shows_every_part_of_health_and_marks_the_one_under_the_cu
     async def steps(pilot):
         await pilot.press("f3")
         await settled(pilot)
-        for mends in ("mended by memsearch index", "doctor --fix", "service stop", "sync add"):
-            assert mends in evidence(app)
-        for key, marked in (("home", "2026-02-07.md: permission denied"), ("down", "index     re")):
-            await pilot.press(key)
-            assert f"▌{marked}" in evidence(app) and evidence(app).count("▌2026") <= 1
-        await pilot.resize_terminal(120, 40)
+        shown = lambda: evidence(app) + evidence(app, "#third")  # noqa: E731
+        await until(pilot, lambda: evidence(app, "#third"))
+        for size in ((120, 40), (200, 60)):
+            await pilot.resize_terminal(*size)
+            await settled(pilot)
+            for mends in ("mended by memsearch index", "doctor --fix", "service stop", "sync add"):
+                assert shown().count(mends) >= 1
+            for key, marked in (("home", "2026-02-07.md: perm"), ("down", "index     re")):
+                await pilot.press(key)
+                assert f"▌{marked}" in shown() and shown().count("▌2026") <= 1
+            await pilot.press("end", "enter")
+            assert app.focused.id == "third"  # enter goes to where the details are
+            await pilot.press("escape")
+        await pilot.resize_terminal(80, 24)
         await until(pilot, lambda: "service stop" not in evidence(app))
-        assert "doctor --fix" in evidence(app)
+        assert "sync add" in evidence(app)
 
     drive(app, steps, size=(200, 60))
 
 
-def test_a_wide_screen_shows_the_notes_of_a_case_below_its_evidence(world, monkeypatch):
+def test_the_notes_of_a_case_are_beside_its_evidence(world, monkeypatch):
     app = world.app()
     case = ReviewItem("stale", "1", "a case", [[("why", "warn")]], "accept", "reject")
 
@@ -108,10 +116,17 @@ def test_a_wide_screen_shows_the_notes_of_a_case_below_its_evidence(world, monke
     async def steps(pilot):
         await pilot.press("f5")
         await until(pilot, lambda: "Redis TTL raised" in evidence(app, "#third"))
-        assert app.screen.query_one("#third").display
-        await pilot.resize_terminal(120, 40)
+        third, below, cases = (
+            app.screen.query_one(f"#{x}") for x in ("third", "evidence", "cases")
+        )
+        for size in ((200, 60), (120, 40)):
+            await pilot.resize_terminal(*size)
+            await settled(pilot)
+            assert third.display and third.region.x >= below.region.right == cases.region.right
+            assert below.region.y == cases.region.bottom < 10  # the list is as high as its rows
+        await pilot.resize_terminal(80, 24)
         await settled(pilot)
-        assert not app.screen.query_one("#third").display
+        assert not third.display
 
     drive(app, steps, size=(200, 60))
 
@@ -137,7 +152,7 @@ def test_the_last_line_is_drawn_without_a_widget_for_each_key(world):
 
     async def steps(pilot):
         keys = app.screen.query_one(Keys)
-        assert not keys.children and ("a", "New") in keys.named
+        assert not keys.children and ("+", "New") in keys.named
         place = next(x for x, (row, _) in keys.places() if row[1][0] == " Help")
         await pilot.click(Keys, offset=(place + 1, 0))
         assert isinstance(app.screen, HelpScreen)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from datetime import datetime
 
+import msgspec
 import pytest
 import textual
 from memsearch_engine import AgentFiles, Memory
@@ -322,6 +323,12 @@ LOOKS = [
 ]
 
 
+def cases(memory, secrets):
+    """The cases of the review page; the first one has a note of the world."""
+    name = next(note.id for note in memory.entries("2026-02-09") if "Redis" in note.title)
+    return [msgspec.structs.replace(REVIEW[0], notes=(name,)), *REVIEW[1:]]
+
+
 @pytest.mark.parametrize(("size", "theme"), LOOKS)
 @pytest.mark.parametrize("name", SCREENS)
 def test_screen(snap_compare, world, monkeypatch, name, size, theme):
@@ -339,7 +346,7 @@ def test_screen(snap_compare, world, monkeypatch, name, size, theme):
     monkeypatch.setattr(Memory, "history", lambda self, **of: CHANGES)
     monkeypatch.setattr("memsearch_tui.connecting.agents", lambda memory: AGENTS)
     monkeypatch.setattr(RelatedNotes, "of", lambda self, item, entry: (RELATED, ""))
-    monkeypatch.setattr("memsearch_tui.screens.review.cases", lambda memory, secrets: REVIEW)
+    monkeypatch.setattr("memsearch_tui.screens.review.cases", cases)
     monkeypatch.setattr(
         "memsearch_tui.screens.browse.search.REST_S", 3600
     )  # words only: meaning would need the service

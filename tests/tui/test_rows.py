@@ -174,6 +174,10 @@ def test_help_is_always_in_the_last_line(world, width):
             assert "…" not in line
         await pilot.resize_terminal(200, 24)
         await settled(pilot)
+        assert "q Quit" not in named()  # it closes the conversation and the note first
+        while app.screen.state.level != "entries":
+            await pilot.press("q")
+            await settled(pilot)
         assert "q Quit" in named()
 
     drive(app, steps, size=(width, 24))

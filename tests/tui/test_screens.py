@@ -35,9 +35,8 @@ from tests.tui.test_pictures import ACTIVITY
 
 def seen(app) -> str:
     lists = [list_ for list_ in app.screen.query(LineList) if not list_.keys]
-    return app.screen.query_one(TextView).text() + "\n".join(
-        line for list_ in lists for line in list_.empty
-    )
+    texts = [view.text() for view in app.screen.query(TextView)]
+    return "\n".join([*texts, *(line for list_ in lists for line in list_.empty)])
 
 
 def messages(app) -> list[str]:

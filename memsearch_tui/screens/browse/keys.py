@@ -34,7 +34,7 @@ BINDINGS: list[BindingType] = [
     _key("slash", "search", "Search", "search", show=True, priority=True),
     _key("enter,right,l", "deeper", "Open", "open", show=True),
     _key("escape,left,h", "back", "Back", "back", show=True),
-    _key("a", "new", "New", "new", long="New note", show=True),
+    _key("plus", "new", "New", "new", long="New note", show=True),
     _key("A", "new_on", "New note of another day", "new.day"),
     _key("e", "edit", "Edit", "edit", show=True),
     _key("E", "edit_outside", "Edit in $EDITOR", "edit.outside"),
@@ -91,7 +91,7 @@ BINDINGS: list[BindingType] = [
 ]
 
 #: Levels with a last line that differs from the bindings: (id of a binding, words).
-_READING = (
+_LIST = (
     ("search", "Search"),
     ("open", "Open"),
     ("back", "Back"),
@@ -105,8 +105,8 @@ _READING = (
     ("help", "Help"),
 )
 FOOTERS = {
-    "entries": _READING,
-    "section": _READING,
+    "entries": _LIST,
+    "section": tuple(key for key in _LIST if key[0] != "quit"),
     "turn": (
         ("back", "Back"),
         ("turn.previous", "Turn before"),
@@ -116,7 +116,6 @@ FOOTERS = {
         ("find", "Find"),
         ("date", "Go to"),
         ("resume", "Resume"),
-        ("quit", "Quit"),
         ("help", "Help"),
     ),
     "searching": (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -63,12 +64,18 @@ class EntryRows:
         words, room = self._state.words(), width - _cells(row)
         text = render.snippet(item.title, item.text, words, room + width - INDENT - _cells(current))
         if cell_len(text) + _cells(current) <= room:
-            more = self._before(item, width) or _more(item, text, words)
+            more = self._before(item, width) or _more(item, text, words) or self._where(item)
             return [*row, *self._marked(text, item), *current, *more]
         first, *rest = wrap(self._marked(text, item), room)
         more = [piece for line in rest for piece in [(" ", "text"), *line]][1:]
         second = cut(more, width - INDENT - _cells(current))
         return [*row, *first, LINE_BREAK, *second, *current]
+
+    def _where(self, item: Item) -> Row:
+        """Return the second line of a hit that has no more text: its day, author and file."""
+        who = agent_named(item.agent).title if item.agent in agent_names() else "by hand"
+        day = named_day(item.day, self._state.library.today()) if item.day else "no day"
+        return [LINE_BREAK, (f"{day} · {who} · {os.path.basename(item.path)}", "dim")]
 
     def _marked(self, text: str, item: Item) -> Row:
         tone = "dim" if item.superseded else "text"
@@ -217,7 +224,7 @@ def first_steps(agents: list[str]) -> list[str]:
         "Nothing here yet.",
         "",
         f"c  {connect or 'lets your agents write here'}",
-        "a  writes the first note",
+        "+  writes the first note",
         "F  looks in all projects",
         "v  shows a sample year, in a home of its own (memsearch demo)",
     ]
