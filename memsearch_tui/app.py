@@ -87,14 +87,8 @@ class MemsearchApp(App[int]):
     VERTICAL_BREAKPOINTS = [(0, "-short"), (16, "-tall")]
     COMMANDS = {_actions}
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(
-            "q",
-            "close",
-            "Close",
-            tooltip="Close what is open; at the list, the app",
-            id="quit",
-            show=False,
-        ),
+        # the home screen has its own
+        Binding("q", "screen.leave", "Close", id="quit", show=False),
         Binding("ctrl+q", "quit", "Quit", show=False),
         Binding("question_mark,f1", "help", "Help", id="help"),
         Binding(
@@ -252,16 +246,6 @@ class MemsearchApp(App[int]):
         """Repaint the whole screen, also where another program has written."""
         self._painted.forget()
         self.screen.refresh(layout=True)
-
-    async def action_close(self) -> None:
-        """Close the page, the conversation or the note; at the list, the app."""
-        screen = self.screen
-        if not isinstance(screen, BrowseScreen):
-            await self.run_action("screen.leave")
-        elif screen.state.level == "entries":
-            await self.action_quit()
-        else:
-            screen.go_back()
 
     async def action_quit(self) -> None:
         """Leave the app."""

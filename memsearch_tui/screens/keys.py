@@ -9,14 +9,14 @@ from functools import partial
 from typing import Any, ClassVar
 
 from memsearch_engine import Memory, Settings
-from textual import events, on
+from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen, Screen
 from textual.widgets import Static
 
 from memsearch_tui.aside import write
-from memsearch_tui.widgets.footer import Keys
+from memsearch_tui.screens.page import Page, page_keys
 from memsearch_tui.widgets.line_list import LineList
 from memsearch_tui.widgets.pieces import Row
 from memsearch_tui.widgets.text_view import TextView
@@ -26,13 +26,13 @@ _ALWAYS_ON = ("save", "draft.drop")
 _RESERVED = ("ctrl+q", "ctrl+k", "tab", "escape", "enter")
 
 
-class KeysScreen(Screen[None]):
+class KeysScreen(Page[None]):
     """Every named action with its keys."""
 
+    TITLES = "keys", ""
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter,right,l", "change", "Another key", id="keys.change"),
+        *page_keys("keys", "Another key", "change"),
         Binding("d,delete", "default", "The default again", id="keys.default"),
-        Binding("escape,left,h", "leave", "Back", id="keys.back"),
     ]
 
     def __init__(
@@ -50,22 +50,12 @@ class KeysScreen(Screen[None]):
             for item in Binding.make_bindings(owner.__dict__.get("BINDINGS", ())):
                 if item.id and item.description:
                     self._defaults.setdefault(item.id, []).append(item)
-        self._list = LineList(self._row, id="keys")
-        self._status = Static("", id="status", markup=False)
 
-    def compose(self) -> ComposeResult:
-        """Create the widgets."""
-        yield self._list
-        yield self._status
-        yield Keys()
-
-    def on_mount(self) -> None:
-        """Fill the widgets, and focus the first one."""
-        self._list.border_title = "keys"
+    async def on_mount(self) -> None:
+        """List the actions."""
         self._list.show_keys(
             sorted(self._defaults, key=lambda name: self._description(name).casefold())
         )
-        self._list.focus()
 
     def _description(self, name: str) -> str:
         return self._defaults[name][0].description
@@ -80,7 +70,9 @@ class KeysScreen(Screen[None]):
     def _row(self, index: int, width: int) -> Row:
         name = self._list.keys[index]
         keys, own = self._keys_of(name)
-        shown = " ".join(self.app.get_key_display(Binding(key.strip(), "", "")) for key in keys)
+        shown = " ".join(
+            self.app.get_key_display(Binding(key.strip(), "", "")) for key in dict.fromkeys(keys)
+        )
         return [
             (f"{shown:>18s}  ", "accent" if own else "text"),
             (self._description(name), "text"),
@@ -88,8 +80,7 @@ class KeysScreen(Screen[None]):
             ("  yours" if own else "", "accent"),
         ]
 
-    @on(LineList.RowOpened)
-    def action_change(self) -> None:
+    async def action_open(self) -> None:
         """Ask for a new key of the action under the cursor."""
         name = self._list.key
         if name is None:
@@ -104,19 +95,21 @@ class KeysScreen(Screen[None]):
                     severity="warning",
                 )
                 return
-            beside = [
+            taken = [
                 other
                 for other in self._defaults
-                if other != name and not _never_together(name, other)
+                if other != name
+                and not _never_together(name, other)
+                and key in self._keys_of(other)[0]
             ]
-            taken = [other for other in beside if key in self._keys_of(other)[0]]
             if key in _RESERVED:
                 self.notify(f"{key} can't be given away.", severity="warning", timeout=6)
                 return
             if taken:
-                what = self._description(taken[0])
                 self.notify(
-                    f"{key} is taken: {what}. Change that one first.", severity="warning", timeout=6
+                    f"{key} is taken: {self._description(taken[0])}. Change that one first.",
+                    severity="warning",
+                    timeout=6,
                 )
                 return
             # escape always leaves a screen or the editor, beside the chosen key
@@ -134,26 +127,19 @@ class KeysScreen(Screen[None]):
     async def _set(self, name: str, key: str) -> None:
         own = self._memory.config
         setting = f"tui.keys.{name}"
-        keys = {**self._settings.tui.keys, name: key}
-        keys = {action: value for action, value in keys.items() if value}
+        new = {**self._settings.tui.keys, name: key}.items()
+        keys = {action: value for action, value in new if value}
 
         def done(_: object) -> None:
             self._settings.tui.keys = keys
             self.app.set_keymap(keys)
             self._list.refresh()
-            self._status.update(
+            self.say(
                 f"{self._description(name)}: {key or 'the default again'} · saved in the settings"
             )
 
-        def failed(error: Exception) -> None:
-            self.notify(str(error), severity="error")
-
         work = partial(own.set, setting, key) if key else partial(own.unset, setting)
-        await write(self, "saving", work, done, failed)
-
-    def action_leave(self) -> None:
-        """Leave the screen."""
-        self.dismiss(None)
+        await write(self, "saving", work, done, self._complain)
 
 
 def _types(key: str) -> bool:

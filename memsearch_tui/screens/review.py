@@ -79,7 +79,7 @@ class ReviewScreen(Page[Item]):
         self._decided: list[tuple[int, ReviewItem, Callable[[], str] | None]] = (
             before._decided if before else []
         )
-        self._at: str | None = before.at if before else None
+        self._at: str | None = before._list.key if before else None
 
     async def on_mount(self) -> None:
         """Show the cases of before, or read them."""
@@ -90,12 +90,6 @@ class ReviewScreen(Page[Item]):
 
     def _is_heading(self, key: str) -> bool:
         return key in TITLES
-
-    @property
-    def at(self) -> str | None:
-        """The key of the case under the cursor."""
-        key: str | None = self._list.key
-        return key
 
     @property
     def case(self) -> ReviewItem | None:
@@ -124,7 +118,7 @@ class ReviewScreen(Page[Item]):
         ]
         self._detail.border_subtitle = " · ".join(answers)
         if not self.has_class("-narrow"):
-            self.run_worker(self._show_notes(case), exclusive=True, group="notes")
+            self.run_worker(partial(self._show_notes, case), exclusive=True, group="notes")
 
     async def _show_notes(self, case: ReviewItem) -> None:
         """Show the notes of a case beside its evidence, once the cursor rests."""

@@ -35,8 +35,7 @@ class RowsScreen(Page[None]):
         """
         super().__init__()
         self._read, self._is_live = read, live
-        self._lines: list[Line] = []
-        self._reads = 0  # reads that run now
+        self.lines: list[Line] = []  # the shown rows
         self._open = self._detail  # the pane that has the details of the row under the cursor
         self._third.add_class("filled")
 
@@ -47,7 +46,7 @@ class RowsScreen(Page[None]):
             self.set_interval(EVERY_S, self._again)
 
     def _again(self) -> None:
-        if not self._reads:
+        if not any(worker.group == "read" for worker in self.workers):
             self.action_reload()
 
     def action_reload(self) -> None:
@@ -56,43 +55,34 @@ class RowsScreen(Page[None]):
 
     async def reload(self) -> None:
         """Read the page in a thread."""
-        self._reads += 1
-        try:
-            self._lines = await away(self._read)
-        finally:
-            self._reads -= 1
-        self._list.show_keys([(n, line.key) for n, line in enumerate(self._lines)])
+        self.lines = await away(self._read)
+        self._list.show_keys([(n, line.key) for n, line in enumerate(self.lines)])
         self.call_after_refresh(self._moved)  # the list has its height then
-
-    @property
-    def lines(self) -> list[Line]:
-        """The shown rows."""
-        return self._lines
 
     def _is_heading(self, key: Any) -> bool:
         return not key[1]
 
     def _row(self, index: int, width: int) -> Row:
-        row: Row = self._lines[self._list.keys[index][0]].row
+        row: Row = self.lines[self._list.keys[index][0]].row
         return row
 
     def _moved(self, by_hand: bool = False) -> None:
         place = self._list.key[0] if self._list.key else -1
         self._open = self._detail
         if self.has_class("-narrow"):
-            rows = self._lines[place].detail if self._list.key else []
+            rows = self.lines[place].detail if self._list.key else []
             self._detail.show(rows, keep_place=not by_hand)
             return
         blocks = {
             number: [
                 [_HERE if number == place else _ELSEWHERE, *row] for row in [*_headed(line), []]
             ]
-            for number, line in enumerate(self._lines)
+            for number, line in enumerate(self.lines)
             if line.detail
         }
         # both columns end at about the same height
-        half = (len(self._lines) + sum(map(self._third.height_of, blocks.values()))) // 2
-        room = min(self._detail.size.height, half - len(self._lines))
+        half = (len(self.lines) + sum(map(self._third.height_of, blocks.values()))) // 2
+        room = min(self._detail.size.height, half - len(self.lines))
         columns: dict[TextView, list[Row]] = {self._detail: [], self._third: []}
         first = 0
         for number, block in blocks.items():

@@ -32,7 +32,8 @@ A click into the calendar goes to that day.
 escape  in the editor: leaves it; the text stays as a draft (ctrl+g drops it)
         in the search box and in its hits: back to all notes
         in a conversation: back to its note; in a note: back to the list
-        in the list: nothing; q leaves the app
+        in the list: nothing
+q       closes what is open; in the list, the app
 
 In front of a row: {tags} me = {titles}, written by hand
   ◆ pinned   ! quarantined, or with content from outside   ◷ expires   ? low confidence

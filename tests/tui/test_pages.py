@@ -97,7 +97,7 @@ def test_a_wide_screen_shows_every_part_of_health_and_marks_the_one_under_the_cu
             assert app.focused.id == "third"  # enter goes to where the details are
             await pilot.press("escape")
         await pilot.resize_terminal(80, 24)
-        await until(pilot, lambda: "service stop" not in evidence(app))
+        await until(pilot, lambda: "doctor --fix" not in evidence(app))
         assert "sync add" in evidence(app)
 
     drive(app, steps, size=(200, 60))

@@ -34,6 +34,7 @@ BINDINGS: list[BindingType] = [
     _key("slash", "search", "Search", "search", show=True, priority=True),
     _key("enter,right,l", "deeper", "Open", "open", show=True),
     _key("escape,left,h", "back", "Back", "back", show=True),
+    _key("q", "close", "Close", "quit", long="Close what is open; at the list, the app"),
     _key("plus", "new", "New", "new", long="New note", show=True),
     _key("A", "new_on", "New note of another day", "new.day"),
     _key("e", "edit", "Edit", "edit", show=True),

@@ -64,15 +64,19 @@ class EntryRows:
         words, room = self._state.words(), width - _cells(row)
         text = render.snippet(item.title, item.text, words, room + width - INDENT - _cells(current))
         if cell_len(text) + _cells(current) <= room:
-            more = self._before(item, width) or _more(item, text, words) or self._where(item)
+            more = self._before(item, width) or self._more(item, text)
             return [*row, *self._marked(text, item), *current, *more]
         first, *rest = wrap(self._marked(text, item), room)
         more = [piece for line in rest for piece in [(" ", "text"), *line]][1:]
         second = cut(more, width - INDENT - _cells(current))
         return [*row, *first, LINE_BREAK, *second, *current]
 
-    def _where(self, item: Item) -> Row:
-        """Return the second line of a hit that has no more text: its day, author and file."""
+    def _more(self, item: Item, shown: str) -> Row:
+        """Return the second line of a hit that fits in one: the other lines of its matching part,
+        else its day, author and file.
+        """
+        if more := render.other_lines(item.text, shown):
+            return [LINE_BREAK, *mark_words(more, "dim", self._state.words())]
         who = agent_named(item.agent).title if item.agent in agent_names() else "by hand"
         day = named_day(item.day, self._state.library.today()) if item.day else "no day"
         return [LINE_BREAK, (f"{day} · {who} · {os.path.basename(item.path)}", "dim")]
@@ -148,12 +152,6 @@ class EntryRows:
 def _cells(row: Row) -> int:
     """Return the width of a row in cells."""
     return sum(cell_len(text) for text, _ in row)
-
-
-def _more(item: Item, shown: str, words: list[str]) -> Row:
-    """Return the second line of a hit that fits in one: the other lines of its matching part."""
-    more = render.other_lines(item.text, shown)
-    return [LINE_BREAK, *mark_words(more, "dim", words)] if more else []
 
 
 def _found_of(item: Item) -> dict[str, str]:

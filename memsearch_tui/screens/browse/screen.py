@@ -131,6 +131,9 @@ class BrowseScreen(Screen[None]):
             "reload": search.reload,
             "deeper": self.go_deeper,
             "back": self.go_back,
+            "close": lambda: (
+                self.app.action_quit() if self.state.level == "entries" else self.go_back()
+            ),
             "transcript": self.conversation.open,
             "note_of_turn": self.conversation.go_to_note,
             "unfold": self.links.open_or_unfold,
