@@ -138,7 +138,10 @@ def test_a_hit_has_two_lines_where_the_list_is_high_enough(world, size, lines):
     async def steps(pilot):
         await pilot.press("slash", *"redis")
         await settled(pilot)
-        assert app.screen.panes.entries.tall == lines
+        entries = app.screen.panes.entries
+        assert entries.tall == lines
+        rows = range(1, len(entries.keys) * 2, 2) if lines == 2 else ()
+        assert all(entries.line(y).text.strip() for y in rows)  # no second line is blank
         words = dict(app.screen.query_one(Keys).named)
         assert words.get("⏎", "To the hits") == "To the hits"
         await pilot.press("escape")
