@@ -22,6 +22,7 @@ from textual.pilot import Pilot
 from textual.worker import WorkerCancelled
 
 from memsearch_tui.app import MemsearchApp
+from memsearch_tui.aside import WorkingScreen
 from memsearch_tui.demo.command import prepare
 from memsearch_tui.library import Library
 from memsearch_tui.screens.browse import BrowseScreen
@@ -59,8 +60,7 @@ async def scene(library: Library, name: str, theme: str, keys: list[str]) -> Non
     async with app.run_test(size=SIZES.get(name, SIZE)) as pilot:
         for key in keys:
             if key == "wait":  # until what the next keys walk through is there
-                await app.workers.wait_for_complete()
-                await pilot.pause()
+                await settle(app, pilot)
                 continue
             await pilot.press({" ": "space", ":": "colon"}.get(key, key))
             if key == "slash":
@@ -79,8 +79,13 @@ async def settle(app: App[None], pilot: Pilot[None]) -> None:
                 [w for w in app.workers if not w.is_cancelled and not w.is_finished]
             )
         await pilot.pause()
-    while isinstance(app.screen, BrowseScreen) and not app.screen.state.standing.served:
+    while isinstance(app.screen, WorkingScreen) or (
+        isinstance(app.screen, BrowseScreen) and not app.screen.state.standing.served
+    ):
         await pilot.pause(0.05)
+    while list(app.workers):  # what the page reads once it is shown
+        await app.workers.wait_for_complete()
+        await pilot.pause()
 
 
 @contextlib.contextmanager
