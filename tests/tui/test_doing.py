@@ -548,7 +548,7 @@ def test_a_key_is_changed_in_a_screen_and_kept(world):
         rows.move_to(rows.keys.index("edit.outside"))
         await pilot.press("enter", "d")
         await settled(pilot)
-        assert any("taken: Delete" in t.message for t in app._notifications)
+        assert "taken: Delete" in said(app)
         await pilot.press("enter", "Z")
         await settled(pilot)
         assert load(world.home).tui.keys == {"edit.outside": "Z"}

@@ -36,7 +36,7 @@ def test_review_opens_the_turn_and_escape_comes_back_to_the_row(world):
         review = app.screen
         opening = [key for key, case in review._cases.items() if case.notes]
         review._list.move_to(review._list.keys.index(opening[-1]))
-        here = review.at
+        here = review._list.key
         await pilot.press("enter")
         await settled(pilot)
         assert app.screen.state.level == "turn" and app.screen.conversation.found is not None
@@ -45,7 +45,7 @@ def test_review_opens_the_turn_and_escape_comes_back_to_the_row(world):
         assert app.screen.state.level == "section"
         await pilot.press("escape")
         await settled(pilot)
-        assert isinstance(app.screen, ReviewScreen) and app.screen.at == here
+        assert isinstance(app.screen, ReviewScreen) and app.screen._list.key == here
         await pilot.press("escape")
         await settled(pilot)
         assert app.screen.state.level == "entries"
