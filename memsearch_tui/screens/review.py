@@ -118,7 +118,7 @@ class ReviewScreen(Page[Item]):
         ]
         self._detail.border_subtitle = " · ".join(answers)
         if not self.has_class("-narrow"):
-            self.run_worker(partial(self._show_notes, case), exclusive=True, group="notes")
+            self.run_worker(self._show_notes(case), exclusive=True, group="notes")
 
     async def _show_notes(self, case: ReviewItem) -> None:
         """Show the notes of a case beside its evidence, once the cursor rests."""

@@ -70,7 +70,7 @@ class RowsScreen(Page[None]):
         place = self._list.key[0] if self._list.key else -1
         self._open = self._detail
         if self.has_class("-narrow"):
-            rows = self.lines[place].detail if self._list.key else []
+            rows = list(self.lines[place].detail) if self._list.key else []
             self._detail.show(rows, keep_place=not by_hand)
             return
         blocks = {
