@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from memsearch_engine import agent_file_path, agent_file_titles, agent_named
+from textual import work
 from textual.binding import Binding, BindingType
 
 from memsearch_tui.aside import attend, away, write
@@ -64,8 +65,9 @@ class AgentFilesScreen(Page["Item"]):
         """Read the files again."""
         reading = away(self._library.memory.agent_files.all)
         await attend(self, "reading what agents remember", reading, self._show, self._complain)
-        self.run_worker(self._compare(), exclusive=True, group="compare")
+        self._compare()
 
+    @work(exclusive=True, group="compare")
     async def _compare(self) -> None:
         """Find sections that may be outdated.
 

@@ -12,6 +12,7 @@ from functools import partial
 from typing import ClassVar
 
 from memsearch_engine import Decision, MemsearchError, ReviewItem
+from textual import work
 from textual.binding import Binding, BindingType
 
 from memsearch_tui.aside import attend, away, write
@@ -118,11 +119,15 @@ class ReviewScreen(Page[Item]):
         ]
         self._detail.border_subtitle = " · ".join(answers)
         if not self.has_class("-narrow"):
-            self.run_worker(self._show_notes(case), exclusive=True, group="notes")
+            self._show_notes()
 
-    async def _show_notes(self, case: ReviewItem) -> None:
-        """Show the notes of a case beside its evidence, once the cursor rests."""
+    @work(exclusive=True, group="notes")
+    async def _show_notes(self) -> None:
+        """Show the notes of the case beside its evidence, once the cursor rests."""
         await asyncio.sleep(_REST_S)
+        case = self.case
+        if case is None:
+            return
         rows: list[Row] = []
         with contextlib.suppress(MemsearchError, OSError):  # opening the case shows the error
             rows = await away(partial(self._notes, case))
