@@ -235,7 +235,8 @@ def escapes_reach_the_terminal(folder: Path, size: float) -> Tally:
                     screen.send(key)
                     with contextlib.suppress(pexpect.TIMEOUT):
                         while True:
-                            seen += screen.read_nonblocking(65536, timeout=1.0 if not key else 0.4)
+                            rest = 0.4 if key else 1.0 if seen else 30.0  # seconds
+                            seen += screen.read_nonblocking(65536, timeout=rest)
             found = _IN_APP.search(bytes(seen))
             tally.check(
                 len(seen) > 1000 and not found,
