@@ -45,9 +45,9 @@ class Page(Screen[T]):
     def __init__(self, empty: Sequence[str] = ("reading …",)) -> None:
         super().__init__()
         self._list = LineList(
-            self._row, moved=self._moved, is_heading=self._is_heading, empty=empty, id="cases"
+            self._row, moved=self._moved, is_heading=self._is_heading, empty=empty, id="rows"
         )
-        self._detail = TextView(id="evidence")
+        self._detail = TextView(id="detail")
         self._third = TextView(id="third")
         self._status = StatusLine()
 
@@ -55,7 +55,7 @@ class Page(Screen[T]):
         """Create the panes."""
         self._list.border_title, self._detail.border_title = self.TITLES
         self._third.border_title = self.THIRD
-        with Container(id="review"):
+        with Container(id="page"):
             with Vertical(id="left", classes="stacked" if self.THIRD else ""):
                 yield self._list
                 if self.THIRD:

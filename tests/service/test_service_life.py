@@ -315,6 +315,13 @@ def test_a_service_that_cannot_start_says_why(box):
     assert done.code == 0 or "private folder" in done.err + box.log(), (done, box.log())
 
 
+def test_a_service_that_ends_at_its_start_is_named_with_its_last_words(box):
+    box.home.socket.joinpath("a folder").mkdir(parents=True)
+    done = box.run("service", "start")
+    assert done.code == 3 and "can't start: IsADirectoryError" in done.err, done
+    assert box.processes() == []
+
+
 # -- the protocol
 
 

@@ -284,9 +284,7 @@ def test_what_was_changed_is_listed_with_its_difference_and_brought_back(world):
         ops = [app.screen._changes[key].op for key in app.screen._list.keys]
         assert ops[:2] == ["delete", "edit"]
         await pilot.press("down")
-        assert "+ - Redis TTL raised from 300 to 900 seconds in staging" in text_of(
-            app, "#evidence"
-        )
+        assert "+ - Redis TTL raised from 300 to 900 seconds in staging" in text_of(app, "#detail")
         await pilot.press("up", "u")
         await settled(pilot)
         assert isinstance(app.screen, ChangesScreen) and "brought back" in said(app)
@@ -619,7 +617,7 @@ def test_an_agent_is_connected_after_what_it_changes_was_shown_and_its_sessions_
         await settled(pilot)
         screen = app.screen
         assert isinstance(screen, ConnectScreen) and screen._agent.name == "claude-code"
-        assert str(claude / "settings.json") in text_of(app, "#evidence")
+        assert str(claude / "settings.json") in text_of(app, "#detail")
         assert (claude / "settings.json").read_text() == '{"theme": "dark"}'
         await pilot.press("enter")
         await settled(pilot)

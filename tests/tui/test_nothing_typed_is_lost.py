@@ -32,7 +32,7 @@ def typed(app) -> str | None:
 
 
 def changes_listed(app) -> bool:
-    return app.screen.query_one("#cases", LineList).key is not None
+    return app.screen.query_one("#rows", LineList).key is not None
 
 
 def written(world) -> str:

@@ -72,7 +72,7 @@ def test_activity_names_the_agents_own_model_in_words():
     assert "agent's CLI haiku" in shown and "local haiku" in shown and "native" not in shown
 
 
-def evidence(app, pane: str = "#evidence") -> str:
+def evidence(app, pane: str = "#detail") -> str:
     return app.screen.query_one(pane).text()
 
 
@@ -116,9 +116,7 @@ def test_the_notes_of_a_case_are_beside_its_evidence(world, monkeypatch):
     async def steps(pilot):
         await pilot.press("f5")
         await until(pilot, lambda: "Redis TTL raised" in evidence(app, "#third"))
-        third, below, cases = (
-            app.screen.query_one(f"#{x}") for x in ("third", "evidence", "cases")
-        )
+        third, below, cases = (app.screen.query_one(f"#{x}") for x in ("third", "detail", "rows"))
         for size in ((200, 60), (120, 40)):
             await pilot.resize_terminal(*size)
             await settled(pilot)

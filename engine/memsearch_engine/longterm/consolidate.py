@@ -316,7 +316,7 @@ class _Run:
         if self.lost():
             raise ModelError("another process took the job over", again=True)
         if self.stop and self.stop():
-            raise ModelError("it was told to stop", again=True)
+            raise ModelError("it was stopped", again=True)
         if time.monotonic() > self.ends:
             raise ModelError(f"not done after {limits.run_minutes:g} minutes", again=True)
         if self.tokens > limits.run_tokens:

@@ -221,9 +221,7 @@ class Drafting(ABC, Generic[T, A, R]):
         """
         cap, task = self.settings.documents.daily_tokens, self.task
         if self.stop():
-            raise ModelError(
-                "it was told to stop, or another process took the job over", again=True
-            )
+            raise ModelError("it was stopped, or another process took the job over", again=True)
         self._booked = spend.reserve(
             self.home,
             purpose=PURPOSE,

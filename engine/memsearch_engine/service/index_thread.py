@@ -336,6 +336,7 @@ class IndexThread:
             or self.works
             or not self._state.queue.empty()
             or (target.complete and self._state.spaces.next is None)
+            or not target.is_current()  # its folder was deleted: it will be opened again
         ):
             return
         projects = distinct(list(self._state.known.values()))
@@ -348,6 +349,7 @@ class IndexThread:
         if (
             serving is None
             or self._state.spaces.next is not None
+            or not serving.is_current()
             or not serving.embeddings.is_pruning_due()
         ):
             return

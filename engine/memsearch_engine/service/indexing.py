@@ -147,6 +147,7 @@ class Indexer:
             Unreachable: the client cancelled the request.
         """
         began = time.monotonic()
+        self._replace_deleted()
         job = IndexJob(project, paths, force, call)
         with self._state.lock:
             self._state.queued.discard(project.root)  # this run includes the queued background work
@@ -211,12 +212,16 @@ class Indexer:
                 self._absent[project.root] = now + _ABSENT_S
         if self._state.renew_catalog():
             self._state.enqueue_all()
-        serving = self.spaces.serving
-        if serving is not None and not serving.is_current():
-            self.reopen("the index folder was deleted")
+        self._replace_deleted()
         self._try_again()
         if self.ready.is_set() and self.spaces.serving is not None and self.spaces.is_second_due():
             self._state.queue.put(UpdateSecondModel())
+
+    def _replace_deleted(self) -> None:
+        """Open the vector index again if its folder was deleted."""
+        serving = self.spaces.serving
+        if serving is not None and not serving.is_current():
+            self.reopen("the index folder was deleted")
 
     def _try_again(self) -> None:
         """Retry failed connections, and apply changed settings."""
