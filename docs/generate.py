@@ -246,7 +246,8 @@ def keys_page() -> str:
                     row[item.description] = f"{keys}, {item.key}" if keys else item.key
     parts = [f"{_LATER}# Keys (keyboard shortcuts)", _NOTE]
     parts.append("`?` in the app lists the keys of the screen you are on.")
-    parts.append("Change a key with `k` in the palette (`ctrl+k`) or under `[tui.keys]`.\n")
+    parts.append("Change a key with `k` in the palette (`ctrl+k`) or under `[tui.keys]`.")
+    parts.append("Signs have the names that this table takes: `plus` is `+`, `minus` is `-`.\n")
     for name in sorted(found):
         parts.append(
             f"## {re.sub(r'(?<!^)(?=[A-Z])', ' ', name)}\n\n| key | action |\n| --- | --- |"

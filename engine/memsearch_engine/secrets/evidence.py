@@ -61,7 +61,7 @@ _KINDS = (
     ("key", re.compile(r"(?i)key|密钥")),
     ("other", re.compile("")),
 )
-#: Their weight depends on the link.
+#: Features of a value that count anew with each link.
 _LINKED = frozenset(("certain", "chosen", "symbol", "plain form", "name of code", "in code"))
 _EDGES = (5, 6, 8, 12, 16, 24, 40)
 
@@ -91,7 +91,7 @@ class PossibleSecret(NamedTuple):
 
 
 def labels(**holds: object) -> list[str]:
-    """The names of the arguments that hold."""
+    """Return the names of the arguments that are true."""
     return [label for label, value in holds.items() if value]
 
 
