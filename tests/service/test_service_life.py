@@ -82,6 +82,14 @@ def test_it_is_detached_from_who_started_it(box):
         assert os.readlink(f"/proc/{process.pid}/fd/{number}") == "/dev/null"
 
 
+def test_it_knows_nothing_of_the_session_that_started_it(box):
+    """It outlives the session, and serves other agents."""
+    session = {"CLAUDECODE": "1", "CLAUDE_PROJECT_DIR": "/elsewhere", "AI_AGENT": "x"}
+    done = box.run("service", "start", env=session)
+    assert done.code == 0, done
+    assert not session.keys() & box.service().environ().keys()
+
+
 @pytest.mark.slow
 def test_ten_launched_at_once_are_one(box):
     """Ten clients that find no service each launch one; one of them stays."""
