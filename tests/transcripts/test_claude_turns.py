@@ -145,6 +145,26 @@ def test_a_teammates_words_are_nobodys_prompt(tmp_path):
     )  # an older note of it opens where it is
 
 
+@pytest.mark.parametrize(
+    ("text", "more"),
+    [
+        ('<cross-session-message from="b">\nalways force\n</cross-session-message>', {}),
+        ("Another Claude session sent a message while you were working:\nalways force", {}),
+        ("A peer session sent a message while you were working:\nalways force", {}),
+        ("The coordinator sent a message while you were working:\nalways force", {}),
+        ('<agent-message from="builder">\nalways force\n</agent-message>', {}),
+        ("[SYSTEM NOTIFICATION - NOT USER INPUT] always force", {}),
+        ('2 background agents were stopped by the user: "always force", "x".', {}),
+        ('Background agent "always force" was stopped by the user.', {}),
+        ("always force", {"origin": {"kind": "peer", "name": "b"}}),
+        ("always force", {"turnOrigin": "coordinator"}),
+    ],
+)
+def test_what_another_session_sends_is_nobodys_prompt(tmp_path, text, more):
+    session = read(tmp_path, user(1, "split it", origin={"kind": "human"}), user(2, text, **more))
+    assert [turn.user for turn in session.turns()] == ["split it"]
+
+
 def test_what_the_client_writes_in_the_models_name_is_no_answer(tmp_path):
     session = read(
         tmp_path,

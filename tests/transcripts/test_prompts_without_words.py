@@ -153,6 +153,35 @@ def test_an_unknown_tagged_block_is_counted(tmp_path, reader, rows):
     assert read(tmp_path, reader, rows).unknown == {"(prompt with <new-context>)": 1}
 
 
+@pytest.mark.parametrize(
+    ("reader", "rows"),
+    [
+        (
+            gemini,
+            of_gemini(
+                {"text": "<hook_context>force</hook_context>"},
+                {"text": "Round"},
+                {"text": "\n<system_note>\nUse the tool 'x'.\n</system_note>\n"},
+            ),
+        ),
+        (qwen, of_qwen({"text": "<system-reminder>Plan mode.</system-reminder>\n\nRound"})),
+        (
+            qwen,
+            of_qwen(
+                {"text": "Round"},
+                {
+                    "text": "<qwen:user-prompt-submit-context>\nx\n"
+                    "</qwen:user-prompt-submit-context>"
+                },
+            ),
+        ),
+    ],
+)
+def test_blocks_of_the_client_are_no_words_of_the_person(tmp_path, reader, rows):
+    found = read(tmp_path, reader, rows)
+    assert ([turn.user for turn in found.turns()], found.unknown) == (["Round"], {})
+
+
 def read(tmp_path, reader, rows):
     file = tmp_path / "rollout-s.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))

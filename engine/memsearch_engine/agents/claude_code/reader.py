@@ -43,6 +43,7 @@ from memsearch_engine.agents.transcripts.model import (
     json_file,
     set_result,
     text_of,
+    without_blocks,
 )
 from memsearch_engine.agents.transcripts.readers import FileReader
 from memsearch_engine.agents.transcripts.records import decoded
@@ -58,14 +59,18 @@ _KNOWN = frozenset(
     "cost-state tools-used api-request-shape api-request-blob api-request summary "
     "file-history-snapshot custom-title agent-name permission-mode".split()
 )
+#: The beginnings of user lines that the client or another session wrote.
 _MACHINE = re.compile(
-    r"\s*<(?:command-name|local-command|bash-stdout|bash-stderr|task-notification|system-reminder)"
+    r"\s*(?:<(?:command-name|local-command|bash-stdout|bash-stderr|task-notification|"
+    r"system-reminder)|<(?:teammate|cross-session|agent)-message\b|"
+    r"(?:Another Claude|A peer) session sent a message\b|The coordinator sent a message\b|"
+    r"\[SYSTEM NOTIFICATION - NOT USER INPUT\]|\[Request interrupted by user|"
+    r"(?:\d+ background agents were|Background agent \"[^\n]*\" was) stopped by the user[:.])"
 )
-#: Text that the client and IDEs put before or after the person's words, in the same line.
-_ADDED = re.compile(r"\s*<(system-reminder|ide_[a-z_]{1,40})>(?:(?!</?\1>).)*</\1>\s*", re.S)
-_ADDED_END = re.compile(r"</(system-reminder|ide_[a-z_]{1,40})>\s*\Z")
-#: Messages of another session, which arrive as a user line.
-_TEAMMATE = re.compile(r"\s*(?:Another Claude session sent a message:|<teammate-message\b)")
+#: Origins of user lines that no person sent.
+_NOT_A_PERSON = ("task_notification", "task-notification", "peer", "coordinator")
+#: Blocks that the client and IDEs put before or after the person's words, in the same line.
+_ADDED = "system-reminder|ide_[a-z_]{1,40}"
 _SHELL_INPUT = re.compile(r"\s*<bash-input>(.*)</bash-input>\s*\Z", re.S)
 _SHELL_OUTPUT = re.compile(r"<bash-(?:stdout|stderr)>(.*?)</bash-(?:stdout|stderr)>", re.S)
 _SYNTHETIC = "<synthetic>"
@@ -100,6 +105,7 @@ class _Line(msgspec.Struct):
     promptId: Any = None
     promptSource: Any = None
     turnOrigin: Any = None
+    origin: Any = None
     turnPosition: Any = None
     attachment: Any = None
     isMeta: Any = None
@@ -264,7 +270,8 @@ def _prompt(line: _Line) -> str | None:
     """Return the text of a real request, None for every other user line."""
     if line.isMeta or line.isCompactSummary or line.toolUseResult is not msgspec.UNSET:
         return None
-    if line.promptSource == "system" or line.turnOrigin == "task_notification":
+    origin = line.origin.get("kind") if isinstance(line.origin, dict) else line.turnOrigin
+    if line.promptSource == "system" or origin in _NOT_A_PERSON:
         return None
     content = line.content()
     if isinstance(content, list) and any(
@@ -272,26 +279,19 @@ def _prompt(line: _Line) -> str | None:
     ):
         return None
     text = blocks_text(content)
-    if text.strip() and not (text := _own_words(text)).strip() and not _attached(content):
+    if (
+        text.strip()
+        and not (text := without_blocks(text, _ADDED)).strip()
+        and not _attached(content)
+    ):
         return None
     if _COMMAND.match(text):
         return _called(text)
     if typed := _SHELL_INPUT.match(text):
         return f"!{typed[1].strip()}"
-    if _MACHINE.match(text) or _TEAMMATE.match(text) or text.startswith(_INTERRUPTED):
+    if _MACHINE.match(text):
         return None
     return text if text.strip() else _attached(content) or None
-
-
-def _own_words(text: str) -> str:
-    """Return a prompt without the text that the client or an IDE put before and after it."""
-    while added := _ADDED.match(text):
-        text = text[added.end() :]
-    while (end := _ADDED_END.search(text, max(0, len(text) - 200))) and (
-        begin := text.rfind(f"<{end[1]}>")
-    ) >= 0:
-        text = text[:begin].rstrip()
-    return text
 
 
 def _attached(content: Any) -> str:
@@ -336,7 +336,7 @@ def _typed_ahead(turn: Turn, tools: dict[str, ToolCall], attachment: Any) -> Non
     )
     if attachment.get("commandMode") == "task-notification":
         _reported(tools, words)
-    elif words.strip() and not _TEAMMATE.match(words):
+    elif words.strip() and not _MACHINE.match(words):
         turn.add_prompt(words)
 
 

@@ -40,6 +40,7 @@ from memsearch_engine.agents.transcripts.model import (
     table_of,
     tables_of,
     text_of,
+    without_blocks,
 )
 from memsearch_engine.agents.transcripts.readers import FileReader
 from memsearch_engine.agents.transcripts.records import first_record
@@ -55,8 +56,15 @@ _PREAMBLE = re.compile(
     r"\A(?:Command: .*\n)?(?:Chunk ID: .*\n)?(?:Wall time: .*\n)?(?:.*\n){0,4}?Output:\n"
 )
 _EXIT = re.compile(r"^Process exited with code (\d+)$|^Exit code: (\d+)$", re.M)
-#: The text that an IDE puts before a request (``USER_MESSAGE_BEGIN`` in Codex' own source).
-_CONTEXT, _REQUEST = "# Context from my IDE setup", "## My request for Codex:"
+#: The text that an IDE or the desktop app puts before a request (``USER_MESSAGE_BEGIN`` in Codex'
+#: own source), and the name of an image after it.
+_CONTEXT = re.compile(
+    r"\s*(?:# (?:Context from my IDE setup|In app browser|Files (?:mentioned|pasted) by the user|"
+    r"Browser comments|Diff comments|Selected text|Review findings):|"
+    r"## Referenced chats with Codex:|<in-app-browser-context\b)"
+)
+_REQUEST = re.compile(r"^## My request(?: for Codex)?:", re.M)
+_IMAGE_NAME = re.compile(r"<image name=[^>\n]*>\s*</image>\s*\Z")
 #: The beginnings of the harness' own texts in flat rollouts.
 _HARNESS = (
     "<environment_context>",
@@ -71,6 +79,7 @@ _FLAT = frozenset(
 )
 _CWD = re.compile(r"<cwd>([^<\n]+)</cwd>|^Current working directory: ([^\n]+)$", re.M)
 _MAX_FORKS = 8
+_FOLDERS = ("sessions", "archived_sessions")
 _SUMMARY_KINDS = ("text", "input_text", "output_text", "summary_text")
 _THREAD = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _CALLS = (
@@ -208,6 +217,10 @@ class _Scanner(Scanner):
         self.facts["version"] = text_of(payload.get("cli_version"))
         self.facts["cwd"] = text_of(payload.get("cwd"))
         self.facts["branch"] = text_of(table_of(payload, "git").get("branch"))
+
+
+def _texts(turn: Turn) -> tuple[str, str]:
+    return turn.user, turn.assistant
 
 
 def _named(turn: str, facts: dict[str, str], stamp: str) -> str:
@@ -378,12 +391,16 @@ def _words(payload: Any) -> str:
 
 
 def _request(text: str) -> str:
-    """Return a prompt without the text that the IDE put before it."""
-    return (
-        text.partition(_REQUEST)[2].strip()
-        if text.startswith(_CONTEXT) and _REQUEST in text
-        else text
-    )
+    """Return a prompt without the text that the IDE or the desktop app put around it.
+
+    If the request is empty, the person's comments are in the text before it.
+    """
+    while image := _IMAGE_NAME.search(text, max(0, len(text) - 1000)):
+        text = text[: image.start()].rstrip()
+    if _CONTEXT.match(text) and (begin := _REQUEST.search(text)):
+        before = without_blocks(text[: begin.start()], "in-app-browser-context")
+        return text[begin.end() :].strip() or before.strip()
+    return text
 
 
 def _ask(now: _Reading, text: str, stamp: str) -> None:
@@ -493,54 +510,37 @@ class CodexConversation(_Rollout):
 
         They are found by the threads in the results of the calls, else by their parent.
         """
-        folder = Path(self.where.path).parent
         threads = {thread for call in calls for thread in _THREAD.findall(call.output)}
         if calls and not threads:
-            return {
-                file for file in folder.glob("rollout-*.jsonl*") if _is_child(file, self.session)
-            }
-        # A thread that started after midnight lies in another day's folder.
-        patterns = [
-            (folder, ""),
-            *((base, "*/*/*/") for base in folder.parents[2:3] if folder.name.isdigit()),
-        ]
-        return {
-            file
-            for base, deep in patterns
-            for thread in threads
-            for file in base.glob(f"{deep}rollout-*-{thread}.jsonl*")
-        }
+            beside = Path(self.where.path).parent.glob("rollout-*.jsonl*")
+            return {file for file in beside if _is_child(file, self.session)}
+        return {file for thread in threads for file in self._rollouts(thread)}
 
     def _follows(self, after: str, parents: list[int]) -> int:
         return turns_back(after, parents)
 
     def _parents(self, forked: str, cache: Path | None, forks: int) -> list[Turn]:
         """Return the parent's turns that the first turns here repeat."""
+        file = next(iter(self._rollouts(forked)), None)
+        if file is None:
+            return []
+        try:
+            parent = CodexConversation(
+                Session(self.agent, forked, str(file), Reader.kind), cache, forks + 1
+            )
+            pairs = list(zip(parent.turns(), super().turns()))
+        except OSError:
+            return []
+        same = takewhile(lambda pair: _texts(pair[0]) == _texts(pair[1]), pairs)
+        return [theirs for theirs, _ in same]
+
+    def _rollouts(self, thread: str) -> Iterable[Path]:
+        """Yield the rollouts of a thread: beside this one, of other days, and archived ones."""
         path = Path(self.where.path)
-        for base in (path.parent, *path.parents[1:4]):
-            file = next(
-                (
-                    file
-                    for depth in ("", "*/*/*/")
-                    for file in base.glob(f"{depth}rollout-*-{_id(forked)}.jsonl*")
-                ),
-                None,
-            )
-            if file is None:
-                continue
-            try:
-                parent = CodexConversation(
-                    Session(self.agent, forked, str(file), Reader.kind), cache, forks + 1
-                )
-                pairs = list(zip(parent.turns(), super().turns()))
-            except OSError:
-                return []
-            same = (
-                (theirs, theirs.user == ours.user and theirs.assistant == ours.assistant)
-                for theirs, ours in pairs
-            )
-            return [theirs for theirs, _ in takewhile(lambda pair: pair[1], same)]
-        return []
+        yield from path.parent.glob(f"rollout-*-{_id(thread)}.jsonl*")
+        for base in path.parents[:4]:
+            if base.name in _FOLDERS:
+                yield from Reader().files(base.with_name(_FOLDERS[0]), _id(thread))
 
 
 class Reader(FileReader):
@@ -560,7 +560,11 @@ class Reader(FileReader):
         """
         name = f"rollout-*-{session}" if session else "rollout-*"
         yield from folder.glob(f"*/*/*/{name}.jsonl*")
-        yield from (folder.parent / "archived_sessions").glob(f"{name}.jsonl*")
+        yield from (folder.parent / _FOLDERS[1]).glob(f"{name}.jsonl*")
+
+    def _folders(self, folder: Path) -> list[Path]:
+        # the first versions wrote documents (.json) without a project's folder here
+        return [*([folder] if folder.is_dir() else []), *super()._folders(folder)]
 
     def session_of(self, path: Path) -> str:
         """Return the id of the session in a file."""

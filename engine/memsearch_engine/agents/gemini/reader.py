@@ -52,6 +52,7 @@ from memsearch_engine.agents.transcripts.model import (
     tables_of,
     text_of,
     well_formed,
+    without_blocks,
 )
 from memsearch_engine.agents.transcripts.readers import FileReader
 from memsearch_engine.agents.transcripts.records import NOT_JSON, decoded, first_record
@@ -62,7 +63,8 @@ _RETENTION_DAYS = 30  # default of its settings
 _NEVER = 10_000
 _UNITS = {"d": 1, "w": 7, "m": 30, "h": 1 / 24}
 _KNOWN = frozenset(("user", "gemini", "info", "error", "warning"))
-_HOOK = re.compile(r"\s*<hook_context>.*?</hook_context>\s*", re.S)
+#: Blocks that the client puts into a prompt, as parts of their own.
+_BLOCKS = "hook_context|system_note"
 _ADDED = re.compile(r"(?:\n\n)?<hook_context>.*?</hook_context>", re.S)  # to a tool's answer
 #: The beginning of a compressed session. Beside a prompt that is one command, also the answer to
 #: that command.
@@ -248,9 +250,7 @@ def _words(line: _Line) -> str:
     """Return what the person typed, ``""`` if the message is not the person's."""
     if line.type != "user":
         return ""
-    texts = [
-        _HOOK.sub("", text, count=1) if _HOOK.match(text) else text for text in _texts(line.content)
-    ]
+    texts = [without_blocks(text, _BLOCKS) for text in _texts(line.content)]
     own = [
         text for text in takewhile(lambda text: not text.startswith(_FILES), texts) if text.strip()
     ]
@@ -258,10 +258,7 @@ def _words(line: _Line) -> str:
         return attached(line.content)
     if own[0].startswith(_MACHINE):
         return ""
-    shown = [
-        _HOOK.sub("", text, count=1) if _HOOK.match(text) else text
-        for text in _texts(line.displayContent)
-    ]
+    shown = [without_blocks(text, _BLOCKS) for text in _texts(line.displayContent)]
     return "\n".join(text for text in shown if text.strip()) or "\n".join(own)
 
 

@@ -58,10 +58,28 @@ _KNOWN = frozenset(
 )
 _MAX_BYTES = 64 * 1024 * 1024
 #: The beginnings of prompts that the gateway sends to itself, in current and older versions.
-_HEARTBEAT = ("[OpenClaw heartbeat poll]", "Read HEARTBEAT.md if it exists")
-#: The text that a channel puts before a person's message.
+_HEARTBEAT = re.compile(
+    r"\[OpenClaw (?:heartbeat poll|exec completion|cron wake|session event)\]|"
+    r"Read HEARTBEAT\.md if it exists|Follow the heartbeat monitor scratch context|"
+    r"An async command (?:completion event was triggered|you ran earlier has)|"
+    r"A scheduled (?:reminder has been|cron event was) triggered|"
+    r"Run the following periodic tasks \(only those due"
+)
+#: What the gateway puts before a person's message: a time, events, hints, blocks of metadata (with
+#: a mark since 2026.8.1), memory, the name of a scheduled job.
 _METADATA = re.compile(
-    r"\A\s*(?:[^\n]{1,80}\(untrusted[^\n)]*\):\n```(?:json)?\n.*?\n```\s*)+", re.S
+    r"\A\s*(?:\[[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d[^\]\n]*\]\s*|\[cron:[^\]\n]+\]\s*|"
+    r"System: (?:\[\d|Exec )[^\n]*\s*|Delivery: (?:to send|Final assistant|No visible)[^\n]*\s*|"
+    r"requester_profile is the verified [^\n]*\s*|"
+    r"(?:Context|Untrusted context \(metadata[^\n)]*\)):\n"
+    r"<active_memory_plugin>.*?</active_memory_plugin>\s*|"
+    r"(?!Context: )[^\n]{1,80}(?:\(untrusted[^\n)]*\):|⟦openclaw:ctx⟧)\n```(?:json)?\n.*?\n```\s*|"
+    r"(?!Context: )[^\n]{1,80}⟦openclaw:ctx⟧\n(?:[^\n]+\n)*+\s*)++",
+    re.S,
+)
+#: The beginning of what the gateway puts after it.
+_CONTEXT = re.compile(
+    r"(?:\A|\n)[ \t]*(?:Context: ⟦openclaw:ctx⟧|Untrusted context \(metadata, do not[^\n]*\):)\n"
 )
 #: The name of a session's file after the session was restarted.
 _FILE = re.compile(r"(.+?)\.jsonl(?:\.reset\.[^/]+)?")
@@ -166,9 +184,10 @@ def _prompt(event: dict[str, Any]) -> str:
     if message.get("role") != "user" or origin.get("kind") == "internal_system":
         return ""
     text = _METADATA.sub("", blocks_text(message.get("content")))
-    if text.startswith(_HEARTBEAT):
+    text = _CONTEXT.split(text, maxsplit=1)[0].rstrip()
+    if _HEARTBEAT.match(text):
         return ""
-    return text if text.strip() else attached(message.get("content"))
+    return text or attached(message.get("content"))
 
 
 def _parse_lines(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:

@@ -13,11 +13,13 @@ of a turn. A killed process leaves no record of its end.
 
 **A turn is named by the id and the time of its user line** (by the id alone if it is a UUID),
 because an id of 32 bits is unique only in its file. A fork makes another file and copies both.
+Its first line has its own folder, which may be another one, and the file it was copied from.
 OpenClaw's older sessions have pi's format and are recognized by their version.
 """
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterable
 from datetime import datetime
@@ -73,6 +75,7 @@ class _Line(msgspec.Struct):
     message: Any = None
     version: Any = None
     cwd: Any = None
+    parentSession: Any = None
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -133,6 +136,10 @@ class _Scanner(LinkedScanner):
     def _turn(self, offset: int, line: _Line) -> tuple[str, int] | None:
         if line.type == "session":
             self.facts.update(session=text_of(line.id), cwd=text_of(line.cwd))
+            if parent := text_of(line.parentSession):
+                self.facts.update(
+                    forked=text_of(line.timestamp), copied_from=_folder(parent, line.cwd)
+                )
         role = line.role
         if (
             not isinstance(line.type, str)
@@ -148,6 +155,13 @@ class _Scanner(LinkedScanner):
         if own := text_of(line.id):
             self.aliases[own] = name
         return name, offset
+
+
+def _folder(file: str, default: object) -> str:
+    """Return the project's folder of the session in a file, or *default* if the file is gone."""
+    with contextlib.suppress(OSError, msgspec.DecodeError, ValueError):
+        return text_of(_decode(first_record(file)).cwd) or text_of(default)
+    return text_of(default)
 
 
 def _name(line: _Line) -> str:
@@ -198,7 +212,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
                     _name(line),
                     stamp,
                     stamp,
-                    facts.get("cwd", ""),
+                    facts.get("copied_from" if stamp < facts.get("forked", "") else "cwd", ""),
                     words,
                     status="interrupted",
                 )

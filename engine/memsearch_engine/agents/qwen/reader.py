@@ -35,6 +35,7 @@ from memsearch_engine.agents.transcripts.model import (
     table_of,
     tables_of,
     text_of,
+    without_blocks,
 )
 from memsearch_engine.agents.transcripts.readers import FileReader
 from memsearch_engine.agents.transcripts.records import decoded
@@ -49,6 +50,8 @@ _KNOWN_SYSTEM = frozenset(
 )
 _KNOWN_PREFIXES = ("session_artifact_", "managed_session_")
 _TYPED_AHEAD = "mid_turn_user_message"
+#: Blocks that the client puts before and after a prompt.
+_BLOCKS = "system-reminder|qwen:[a-z-]{1,40}"
 #: The beginnings of a prompt's parts with the files that it names.
 _FILES = "\n--- Content from referenced files"
 #: The beginning of a skill's instructions. Without a terminal, the client sends them in place of
@@ -153,7 +156,8 @@ def _words(line: _Line) -> str:
     payload = line.systemPayload if isinstance(line.systemPayload, dict) else {}
     if payload.get("hookContext") and text_of(payload.get("displayText")):
         return text_of(payload["displayText"])
-    texts = [text for part in line.parts if (text := text_of(part.get("text")))]
+    parts = (without_blocks(text_of(part.get("text")), _BLOCKS) for part in line.parts)
+    texts = [text for text in parts if text]
     if line.provenance is None:  # older versions put a hook's context into a part without a mark
         return texts[0] if texts else attached(line.parts)
     words = "\n".join(takewhile(lambda text: not text.startswith(_FILES), texts))

@@ -439,10 +439,27 @@ def document(data: bytes) -> object:
         return json.loads(data.decode("utf-8", "replace"))
 
 
-#: Clients put blocks of their own around a prompt. Their tags have a hyphen or underscore; the HTML
-#: that people type has not.
-_TAG_FIRST = re.compile(r"\s*<([a-z][a-z0-9]*[-_][a-z0-9_-]{1,40})(?:\s[^<>]*)?>")
-_TAG_LAST = re.compile(r"</([a-z][a-z0-9]*[-_][a-z0-9_-]{1,40})>\s*\Z")
+#: Clients put blocks of their own around a prompt. Their tags have a hyphen, an underscore or a
+#: colon; the HTML that people type has not.
+_TAG_FIRST = re.compile(r"\s*<([a-z][a-z0-9]*[-_:][a-z0-9_:-]{1,40})(?:\s[^<>]*)?>")
+_TAG_LAST = re.compile(r"</([a-z][a-z0-9]*[-_:][a-z0-9_:-]{1,40})>\s*\Z")
+
+
+def without_blocks(text: str, tags: str) -> str:
+    """Return a prompt without the tagged blocks that its client put before and after it.
+
+    Args:
+        tags: regular expression of the tags' names.
+    """
+    block = re.compile(rf"\s*<({tags})(?:\s[^<>]*)?>(?:(?!</?\1[\s>]).)*+</\1>\s*", re.S)
+    last = re.compile(rf"</({tags})>\s*\Z")
+    while added := block.match(text):
+        text = text[added.end() :]
+    while (end := last.search(text, max(0, len(text) - 200))) and (
+        begin := text.rfind(f"<{end[1]}")
+    ) >= 0:
+        text = text[:begin].rstrip()
+    return text
 
 
 def unknown_tag(prompt: str) -> str:
