@@ -15,8 +15,11 @@ indexed and searched. The rank of a session is that of its best note. Prints by 
 - how often a wrong one is first: one that was amended, or that did not amend the right one;
 - how often a note of the right one would be injected at that prompt, and of the wrong one without
   a word on what holds now;
+- where the set names the turns that answer: how often one of them is among the first five notes;
 - where the set says what was decided: the share of the decision's own words, those that the
-  question lacks, in what is injected (0 where nothing is), and the tokens of an injection.
+  question lacks, in what is injected (0 where nothing is), and the tokens of an injection; the same
+  share in the lines of ``search --by session`` about the right conversation, in the title of its
+  best note, and in what ``trace`` prints.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ import argparse
 import ast
 import contextlib
 import json
+import re
 import statistics
 import tempfile
 import time
@@ -42,11 +46,13 @@ from memsearch_engine.core.settings import Settings
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.vector_index import VectorIndex
-from memsearch_engine.injection import prompt
+from memsearch_engine.injection import outcome, prompt
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.search import hybrid
+from memsearch_engine.search.hits import Answer
 from memsearch_engine.search.request import SearchRequest
 from memsearch_engine.search.retrieve import Sources
+from memsearch_engine.search.supersession import revisions
 
 from tests.evaluation import intervals
 from tests.evaluation.recall import chats
@@ -55,6 +61,7 @@ from tests.evaluation.recall.imported import world
 TALKS = Path(__file__).parent / "talks"
 _NONE = "none"
 _NOTES = 60  # hits whose sessions are ranked
+_TRACED = 10  # hits that `trace` follows
 _FIRST = datetime(2024, 1, 1, 9, tzinfo=UTC)
 _NAMESPACE = uuid.UUID("7be3fb7e-3b6a-4a5e-9a0d-8a1f6b1f1b0c")
 
@@ -67,6 +74,8 @@ class Question(NamedTuple):
         wrong: one that must not come before them: it was amended on the topic of the question, or
             amends another topic.
         decision: what was decided, in short; empty if the set does not say it.
+        turns: the turns that answer it, as (conversation, number from 0); empty if the set does not
+            name them.
     """
 
     kind: str
@@ -74,6 +83,7 @@ class Question(NamedTuple):
     right: set[str]
     wrong: str = ""
     decision: str = ""
+    turns: frozenset[tuple[str, int]] = frozenset()
 
 
 class Haystack(NamedTuple):
@@ -100,6 +110,10 @@ class Ranked(NamedTuple):
         took: milliseconds of the search.
         decided: share of the decision's own words that would be injected; None without a decision.
         tokens: of the injected text.
+        turn: place of the first note of a right turn, from 1; 0 where it was not found, None where
+            the set names no turns.
+        shown: shares of the decision's own words in (title, lines by session, trace); None without
+            a decision.
     """
 
     kind: str
@@ -110,6 +124,8 @@ class Ranked(NamedTuple):
     took: float
     decided: float | None = None
     tokens: int = 0
+    turn: int | None = None
+    shown: tuple[float, float, float] | None = None
 
 
 class _Injected(NamedTuple):
@@ -178,28 +194,26 @@ def _longmemeval(item: dict[str, Any]) -> Haystack:
 
 def _locomo(item: dict[str, Any], name: str) -> Haystack:
     talk = item["conversation"]
-    said = {
-        key: list(
-            _pairs(
-                [
-                    (turn["speaker"] == talk["speaker_a"], f"{turn['speaker']}: {turn['text']}")
-                    for turn in turns
-                ]
-            )
-        )
-        for key, turns in talk.items()
-        if key.startswith("session_") and isinstance(turns, list)
-    }
+    said: dict[str, list[tuple[str, str]]] = {}
+    turn_of: dict[str, tuple[str, int]] = {}  # id of a line -> the turn with it
+    for key, lines in talk.items():
+        if key.startswith("session_") and isinstance(lines, list):
+            is_first = [line["speaker"] == talk["speaker_a"] for line in lines]
+            texts = [f"{line['speaker']}: {line['text']}" for line in lines]
+            said[key] = list(_pairs(list(zip(is_first, texts))))
+            names = _pairs(list(zip(is_first, [line["dia_id"] for line in lines])))
+            for number, pair in enumerate(names):
+                turn_of.update((name, (key, number)) for name in "\n".join(pair).split("\n"))
     questions = []
     for asked in item["qa"]:
-        right = {
-            f"session_{place.split(':')[0].removeprefix('D')}"
-            for place in asked.get("evidence") or []
-        }
+        places = [
+            name for text in asked.get("evidence") or [] for name in re.findall(r"D\d+:\d+", text)
+        ]
+        right = {f"session_{place.split(':')[0].removeprefix('D')}" for place in places}
         if right & said.keys():  # questions without an answer have none
-            questions.append(
-                Question(f"category {asked.get('category', '')}", asked["question"], right)
-            )
+            turns = frozenset(turn_of[place] for place in places if place in turn_of)
+            kind = f"category {asked.get('category', '')}"
+            questions.append(Question(kind, asked["question"], right, turns=turns))
     return Haystack(name, said, questions)
 
 
@@ -366,28 +380,34 @@ def ask(found: Iterator[Haystack], model: str = "") -> list[Ranked]:
                 space,
             ),
         ):
-            for number, (kind, question, right, wrong, decision) in enumerate(stack.questions):
+            entries: dict[str, list[str]] = {}
+            for turn in turns:
+                entries.setdefault(names[turn.session], []).append(turn.entry)
+            for number, question in enumerate(stack.questions):
+                wanted = {entries[name][place] for name, place in question.turns}
                 start = time.perf_counter()
                 answer = hybrid.search(
                     Sources(catalog, space, [project]),
-                    SearchRequest.of_words(question, limit=_NOTES),
+                    SearchRequest.of_words(question.text, limit=_NOTES),
                 )
                 took = (time.perf_counter() - start) * 1000
                 order = [names[talk.session] for talk in answer.by_session()]
-                place = next((n for n, name in enumerate(order, 1) if name in right), 0)
-                injected = _injected(home, project, catalog, space, question, str(number))
+                injected = _injected(home, project, catalog, space, question.text, str(number))
                 told = {names[session]: is_said for session, is_said in injected.sessions.items()}
-                is_told, is_wrong_told = any(name in right for name in told), told.get(wrong, False)
                 ranks.append(
                     Ranked(
-                        kind,
-                        place,
-                        order[:1] == [wrong],
-                        is_told,
-                        is_wrong_told,
+                        question.kind,
+                        next((n for n, name in enumerate(order, 1) if name in question.right), 0),
+                        order[:1] == [question.wrong],
+                        any(name in question.right for name in told),
+                        told.get(question.wrong, False),
                         took,
-                        decided(decision, question, injected.text),
+                        decided(question.decision, question.text, injected.text),
                         injected.tokens,
+                        next((hit.rank for hit in answer.hits if hit.id in wanted), 0)
+                        if wanted
+                        else None,
+                        _shown(home, project, catalog, space, question, answer, names),
                     )
                 )
             for number, text in enumerate(stack.none):
@@ -422,6 +442,36 @@ def decided(decision: str, question: str, injected: str) -> float | None:
     """
     own = set(analyze.terms(decision)) - set(analyze.terms(question))
     return len(own & set(analyze.terms(injected))) / len(own) if own else None
+
+
+def _shown(
+    home: Home,
+    project: Project,
+    catalog: Catalog,
+    space: VectorIndex,
+    question: Question,
+    answer: Answer,
+    names: dict[str, str],
+) -> tuple[float, float, float] | None:
+    """``Ranked.shown``. *names*: session -> conversation."""
+    if decided(question.decision, question.text, "") is None:
+        return None
+    best = next(
+        (one.hits[0] for one in answer.by_session() if names[one.session] in question.right), None
+    )
+    chain = [step.row for step in revisions.chain(catalog, space, project, answer.hits[:_TRACED])]
+    ids = [row.entry_id for row in chain]
+    with contextlib.closing(Origin(home)) as origin:
+        ends = outcome.endings(
+            catalog, space, [project], origin, [*ids, *([best.id] if best else [])], question.text
+        )
+    traced = [row.text for row in chain] + [" ".join(ends.get(name, ())) for name in ids]
+    title, ending = (best.title, " ".join(ends.get(best.id, ()))) if best else ("", "")
+    shares = [
+        decided(question.decision, question.text, text) or 0.0
+        for text in (title, ending, "\n".join(traced))
+    ]
+    return shares[0], shares[1], shares[2]
 
 
 def _injected(
@@ -475,10 +525,19 @@ def table(ranks: list[Ranked]) -> None:
             f"{kind or 'all':28s} {len(places):6d} {first:6.3f} "
             f"{five:6.3f} {rank:6.3f} {wrong:12d} {told:9d} {wrongly:15d}"
         )
-    for what, measure in (("first", intervals.first), ("in five", intervals.in_five)):
-        right = int(measure(np.array([one.place for one in ranks])).sum())
-        low, high = intervals.wilson(right, max(1, len(ranks)))
-        print(f"{what}: {right} of {len(ranks)} ({low:.3f} to {high:.3f})")
+    places = [one.place for one in ranks]
+    turns = [one.turn for one in ranks if one.turn is not None]
+    for what, found, measure in (
+        ("first", places, intervals.first),
+        ("in five", places, intervals.in_five),
+        ("right turn first", turns, intervals.first),
+        ("right turn in five", turns, intervals.in_five),
+    ):
+        if found:
+            right = int(measure(np.array(found)).sum())
+            low, high = intervals.wilson(right, len(found))
+            share = f"{right / len(found):.3f} ({low:.3f} to {high:.3f})"
+            print(f"{what}: {right} of {len(found)}, {share}")
     shares = [one.decided for one in ranks if one.decided is not None]
     if shares:
         told = [one.decided for one in ranks if one.decided is not None and one.is_told]
@@ -489,6 +548,12 @@ def table(ranks: list[Ranked]) -> None:
             f" conversation is injected {statistics.mean(told or [0]):.2f} and"
             f" {sum(share >= 0.5 for share in told)} of {len(told)}; tokens of an injection: median"
             f" {statistics.median(tokens or [0]):.0f}, most {max(tokens or [0])}"
+        )
+    if shown := [one.shown for one in ranks if one.shown]:
+        title, ending, traced = (statistics.mean(values) for values in zip(*shown))
+        print(
+            f"of the decision's own words {ending:.2f} are in the lines of `search --by session`"
+            f" ({title:.2f} in the title of the best note), {traced:.2f} in those of `trace`"
         )
     if nothing:
         print(

@@ -133,7 +133,14 @@ def test_both_formats_are_read():
         "",
         "Ben: We moved to Oslo for my new job at the harbour.",
     )
-    assert talk.questions == [sessions.Question("category 1", "Where did Ben move?", {"session_2"})]
+    assert talk.questions == [
+        sessions.Question(
+            "category 1",
+            "Where did Ben move?",
+            {"session_2"},
+            turns=frozenset({("session_2", 0)}),
+        )
+    ]
     with pytest.raises(ValueError, match="neither"):
         list(sessions.haystacks([{"question": "x"}]))
 
@@ -215,6 +222,7 @@ def test_the_right_chat_is_ranked_by_its_best_note(capsys):
         ("category 1", 1),
         ("temporal_reasoning", 1),
     ]
+    assert [one.turn for one in ranks] == [None, 1, None]
     more = [
         sessions.Ranked("category 1", 0, True, True, True, 3.0),
         sessions.Ranked("category 1", 4, False, False, True, 3.0),

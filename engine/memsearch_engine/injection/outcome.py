@@ -25,6 +25,7 @@ from memsearch_engine.index.rows import Row
 from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.injection import notes
 from memsearch_engine.journal.model import Entry
+from memsearch_engine.journal.origin import Origin
 
 #: Number of turns before and after a note that are looked at.
 _LOOKED_AT = 12
@@ -84,6 +85,7 @@ _PROPOSING, _LATER_TURN = -0.5, -0.3
 _ENOUGH, _ENOUGH_TO_CUT = -0.3, 0.3
 #: Points for each word of the prompt that a line has, and the most of them.
 _ASKED_FOR, _MOST_ASKED_FOR = 0.1, 0.4
+_ENDING_TOKENS = 100  # of the lines with which a conversation ended
 
 
 #: Entry id of a note -> the turns on its topic.
@@ -182,6 +184,35 @@ def _prompt(row: Row) -> str:
         if line.startswith(_ASKED):
             return line.removeprefix(_ASKED)
     return row.asked
+
+
+def endings(
+    catalog: Catalog,
+    index: VectorIndex,
+    projects: list[Project],
+    origin: Origin,
+    names: list[str],
+    query: str,
+) -> dict[str, list[str]]:
+    """How the conversation of each note ended on the topic of the note.
+
+    Args:
+        origin: knows which entries this home wrote or its owner released.
+        names: entry ids, of any of the *projects*.
+        query: its words are preferred.
+
+    Returns:
+        Entry id -> the lines that settle the topic, in their order. It lacks notes of
+        conversations of one turn.
+    """
+    rows = [row for name in names for row in catalog.by_entry(name)[:1]]
+    terms = set(analyze.query_terms(query))
+    found: dict[str, list[str]] = {}
+    for project in projects:
+        files = notes.NoteFiles(project.memory, origin)
+        for name, turns in topics(catalog, index, project, rows).items():
+            found[name] = outcome(files.injectable(turns), terms, _ENDING_TOKENS)
+    return found
 
 
 def outcome(entries: list[Entry], terms: set[str], room: int) -> list[str]:

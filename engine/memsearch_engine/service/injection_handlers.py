@@ -16,12 +16,10 @@ from memsearch_engine.capture import event_queue
 from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.core.home import AgentFolders
 from memsearch_engine.core.projects import Project
-from memsearch_engine.index import analyze
 from memsearch_engine.injection import compaction, injection_log, outcome
 from memsearch_engine.injection import prompt as at_prompt
 from memsearch_engine.injection.action import ActionAdviser
 from memsearch_engine.injection.action import select as select_advice
-from memsearch_engine.injection.notes import NoteFiles
 from memsearch_engine.injection.prompt import PromptInjection
 from memsearch_engine.service.commands import RequestContext
 from memsearch_engine.service.search_handlers import SearchHandlers, searching
@@ -30,7 +28,6 @@ from memsearch_engine.service.service_state import ServiceState
 log = logging.getLogger("memsearch.service")
 _KNOWN = 5  # pieces of advice on an action; the first that is new to the session is injected
 _LONGEST_WAIT_S = 60.0
-_ENDING_TOKENS = 100  # of the lines with which a conversation ended
 
 
 class InjectionHandlers:
@@ -117,14 +114,8 @@ class InjectionHandlers:
         catalog, index = self._state.indexer.catalog, self._state.indexer.spaces.serving
         if index is None:
             return {}
-        rows = [row for name in notes for row in catalog.by_entry(name)[:1]]
-        terms = set(analyze.query_terms(query))
-        found: dict[str, list[str]] = {}
-        for project in self._state.registered():
-            files = NoteFiles(project.memory, self._state.journal.origin)
-            for name, turns in outcome.topics(catalog, index, project, rows).items():
-                found[name] = outcome.outcome(files.injectable(turns), terms, _ENDING_TOKENS)
-        return found
+        projects, origin = self._state.registered(), self._state.journal.origin
+        return outcome.endings(catalog, index, projects, origin, notes, query)
 
     def prepare(
         self, call: RequestContext, place: dict[str, str], agent: str = "", session: str = ""
