@@ -90,6 +90,13 @@ def test_it_knows_nothing_of_the_session_that_started_it(box):
     assert not session.keys() & box.service().environ().keys()
 
 
+def test_its_numeric_threads_do_not_wait_actively_unless_the_user_wants_it(box):
+    for given, expected in (({}, "4"), ({"OPENBLAS_THREAD_TIMEOUT": "20"}, "20")):
+        box.run("service", "stop")
+        assert box.run("service", "start", env=given).code == 0
+        assert box.service().environ()["OPENBLAS_THREAD_TIMEOUT"] == expected
+
+
 @pytest.mark.slow
 def test_ten_launched_at_once_are_one(box):
     """Ten clients that find no service each launch one; one of them stays."""

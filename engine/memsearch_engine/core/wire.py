@@ -25,6 +25,10 @@ MAX_HOOK_ANSWER, MAX_ANSWER = 1 << 20, 64 << 20
 #: Beginnings of variables that mark a session of an agent, besides each agent's own: a service that
 #: outlives the session must not inherit them.
 _SESSION_MARKS = ("PLUGIN_", "AI_AGENT", "MEMSEARCH_DIR")
+#: Idle threads of OpenBLAS wait actively for 2**N clock cycles after a product (its default: up to
+#: 28, about 0.1 s). On two cores, they take the core that the rest of the search and the client
+#: need. Source: thread_timeout in OpenBLAS, driver/others/blas_server.c.
+_SHORT_SPIN = "OPENBLAS_THREAD_TIMEOUT", "4"
 _CHUNK = 1 << 16
 _MIN_WAIT_S = 0.001
 _HELLO, _REQUEST = 0, 1  # ids
@@ -127,6 +131,7 @@ def spawn_service(home: str) -> int:
             name: value for name, value in environment.items() if not name.startswith("PYTHON")
         }
     environment["MEMSEARCH_HOME"] = home
+    environment.setdefault(*_SHORT_SPIN)
     null = os.open(os.devnull, os.O_RDWR)
     try:
         return os.posix_spawn(
