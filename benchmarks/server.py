@@ -1,11 +1,10 @@
 """One Milvus server for many: what each of them waits for, and whether anybody sees or loses
 another's rows.
 
-Every client is a process with a home's collection of its own, several projects in it, as the
-service keeps them. All write at once, then all search and write at once. One client first, then all
-of them, on the same server, in one run. Without --uri it is `milvus-lite server`, which
-searches in Python under one lock: a Milvus server is faster, the harm that clients could do each
-other is the same.
+Every client is a process with a collection of its own, in which several projects have their rows,
+like the service of one home. All write at once, then all search and write at once. First one client
+alone, then all of them, on the same server in one run. Without --uri the server is Milvus 2.3.5
+from PyPI, which the tests use as well. That version searches by meaning only.
 
 python benchmarks/server.py [--clients 20] [--rows 1000] [--projects 3] [--requests 20] [--uri
 http://… --token …]
@@ -16,12 +15,9 @@ from __future__ import annotations
 import multiprocessing
 import os
 import random
-import shutil
-import socket
-import subprocess
-import sys
 import tempfile
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from queue import Empty
 from typing import Any
@@ -32,9 +28,11 @@ from common import arguments, median, p95
 from memsearch_engine.index.rows import Filter
 from memsearch_engine.index.stores.server import MilvusServerStore, StoreRow
 
+from tests.index.milvus_server import VERSION, MilvusServer, install
+
 DIMENSION = 384
 _WORDS = [f"word{number}" for number in range(2_000)]
-_BATCH, _WAIT_S = 200, 900
+_BATCH, _WAIT_S = 500, 3_600
 
 
 def row(client: int, number: int, chance: random.Random, vectors: np.random.Generator) -> StoreRow:
@@ -59,15 +57,16 @@ def client(number: int, uri: str, token: str, options: Any, gates: list[Any], sa
     projects = [
         f"ms_shop_{project:08x}" for project in range(options.projects)
     ]  # the same names in every home
+    each = options.rows // options.projects
     errors, foreign = 0, 0
     waits: list[float] = []
     gates[0].wait(_WAIT_S)
     began = time.perf_counter()
     for project in projects:
         store.ensure(project, DIMENSION)
-        rows = [row(number, i, chance, vectors) for i in range(options.rows // options.projects)]
-        for start in range(0, len(rows), _BATCH):
-            store.upsert(project, rows[start : start + _BATCH])
+        for start in range(0, each, _BATCH):
+            batch = range(start, min(start + _BATCH, each))
+            store.upsert(project, [row(number, i, chance, vectors) for i in batch])
         store.flush()
     wrote = time.perf_counter() - began
     held = sum(store.count(project) for project in projects)
@@ -145,26 +144,17 @@ def main() -> None:
     parser.add_argument("--uri", default="")
     parser.add_argument("--token", default="")
     options = parser.parse_args()
-    root, process, uri = Path(tempfile.mkdtemp(prefix="server")), None, options.uri
-    try:
+    with ExitStack() as stack:
+        uri, process = options.uri, None
         if not uri:
-            with socket.socket() as probe:
-                probe.bind(("127.0.0.1", 0))
-                port = probe.getsockname()[1]
-            command = [
-                Path(sys.executable).with_name("milvus-lite"),
-                "server",
-                "--data-dir",
-                root / "data.db",
-            ]
-            with open(root / "log", "wb") as log:
-                process = subprocess.Popen(
-                    [*command, "--host", "127.0.0.1", "--port", str(port), "--max-workers", "20"],
-                    stdout=log,
-                    stderr=log,
-                )
-            uri = f"http://127.0.0.1:{port}"
-            _await(port)
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="server")))
+            if reason := install():
+                raise SystemExit(f"FAILED: {reason}")
+            began = time.perf_counter()
+            server = MilvusServer(folder)
+            stack.callback(server.kill)
+            uri, process = server.uri, psutil.Process(server.pid)
+            print(f"Milvus {VERSION} answers after {time.perf_counter() - began:.0f} s")
         print(
             f"{options.rows} rows of {DIMENSION} numbers in {options.projects} "
             f"projects each, {options.requests} searches each, at {uri}"
@@ -172,24 +162,10 @@ def main() -> None:
         sound = True
         for count in dict.fromkeys((1, max(1, options.clients // 4), options.clients)):
             sound &= show(count, measure(count, uri, options.token, options), options)
-        if process:
-            print(f"the server: {psutil.Process(process.pid).memory_info().rss / 1e6:.0f} MB")
+            if process:
+                print(f"  the server: {process.memory_info().rss / 1e9:.2f} GB")
         if not sound:
             raise SystemExit(1)
-    finally:
-        if process:
-            process.terminate()
-            process.wait(30)
-        shutil.rmtree(root, ignore_errors=True)
-
-
-def _await(port: int) -> None:
-    for _ in range(600):
-        with socket.socket() as peer:
-            if peer.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.1)
-    raise SystemExit("FAILED: milvus-lite server does not come up")
 
 
 if __name__ == "__main__":

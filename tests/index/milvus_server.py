@@ -82,6 +82,12 @@ class MilvusServer:
         self._process: subprocess.Popen[bytes] | None = None
         self.start()
 
+    @property
+    def pid(self) -> int:
+        """Process id of the running server."""
+        assert self._process is not None
+        return self._process.pid
+
     def _configure(self) -> int:
         """Write its settings, each port a free one; return the port for clients."""
         template = (_FOLDER / "milvus" / "data" / "config.yaml.template").read_text()

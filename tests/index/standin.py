@@ -1,11 +1,11 @@
 """A strict stand-in for a Milvus 2.6 server or a Zilliz Cloud cluster, for tests.
 
-Milvus Lite holds the rows. In front of it a gRPC proxy passes bytes through and behaves as a real
-server where Lite
-does not: it wants a token, limits rates, sizes and numbers, knows collections that are not loaded,
-and lets what was written be seen late by those who did not ask for ``Strong``. It also breaks on
-demand: ``stop``, ``start``, ``hang``, ``fail``, ``drop``. The wording and the codes of its refusals
-are those of milvus 2.6 (pkg/util/merr, internal/proxy).
+Milvus Lite has the rows. In front of it a gRPC proxy passes bytes through and behaves like a real
+server where Lite does not: it wants a token, limits rates, sizes and numbers, knows collections
+that are not loaded, and shows a write late to a reader that asks for neither ``Strong`` nor, with
+``Session``, for its own writes. It also breaks on demand: ``stop``, ``start``, ``hang``, ``fail``,
+``drop``. The wording and the codes of its refusals are those of milvus 2.6 (pkg/util/merr,
+internal/proxy).
 
 What it can't show: the server's own tokenizers (``whitespace`` is taken and handed to Lite as
 ``standard``), its BM25 statistics, its approximate indexes.
@@ -33,7 +33,7 @@ from google.protobuf.message import Message
 from milvus_lite.adapter.grpc.server import start_server_in_thread
 from pymilvus.grpc_gen import common_pb2, milvus_pb2, schema_pb2
 
-STRONG = 0  # common.proto, ConsistencyLevel
+STRONG, _SESSION = 0, 1  # common.proto, ConsistencyLevel
 _SERVICE = "/milvus.proto.milvus.MilvusService/"
 _METHODS = milvus_pb2.DESCRIPTOR.services_by_name["MilvusService"].methods_by_name
 _MAX_MESSAGE = 64 * 1024 * 1024
@@ -62,7 +62,7 @@ class Limits:
 
     Attributes:
         flush_every_s: quotaAndLimits.flushRate.collection, 0.1 a second.
-        seen_after_ms: how late a write is seen by a reader that did not ask for ``Strong``.
+        seen_after_ms: how late a write is seen by a reader that does not ask for it.
         forgets_loads: collections are not loaded after ``start`` (as after a restore, or an
             idle cluster's suspension).
     """
@@ -134,7 +134,7 @@ class StandIn:
         self.refusals: Counter[tuple[str, int | str]] = Counter()
         self.collections: dict[str, Collection] = {}
         self._faults: dict[str, _Fault] = {}
-        self._pending: list[tuple[float, str, bytes]] = []
+        self._pending: list[tuple[int, str, bytes]] = []
         self._lock = threading.RLock()
         self._defining = (
             threading.RLock()
@@ -520,6 +520,8 @@ class StandIn:
             collection.consistency if request.use_default_consistency else request.consistency_level
         )
         self._apply(everything=level == STRONG)
+        if level == _SESSION:
+            self._apply(everything=False, until_ns=request.guarantee_timestamp)
 
     def _named(self, name: str) -> Collection:
         if name not in self.collections:
@@ -538,8 +540,9 @@ class StandIn:
         if not self.limits.seen_after_ms:
             return None
         with self._lock:
-            self._pending.append((time.monotonic(), method, request.SerializeToString()))
-        answer = milvus_pb2.MutationResult(acknowledged=True)
+            written_ns = time.monotonic_ns()
+            self._pending.append((written_ns, method, request.SerializeToString()))
+        answer = milvus_pb2.MutationResult(acknowledged=True, timestamp=written_ns)
         if method != "Delete":
             keys = next(
                 each for each in request.fields_data if each.field_name == collection.key
@@ -575,10 +578,10 @@ class StandIn:
                     "invalid parameter",
                 )
 
-    def _apply(self, *, everything: bool = True) -> None:
-        """Let Lite have the writes that can be seen by now, in their order."""
+    def _apply(self, *, everything: bool = True, until_ns: int = 0) -> None:
+        """Give Lite the writes that are due, or were written until *until_ns*, in their order."""
         with self._lock:
-            due = time.monotonic() - self.limits.seen_after_ms / 1000
+            due = max(time.monotonic_ns() - self.limits.seen_after_ms * 1_000_000, until_ns)
             while self._pending and (everything or self._pending[0][0] <= due):
                 _, method, request = self._pending.pop(0)
                 self._forward(method, request)

@@ -262,6 +262,9 @@ def test_the_standin_shows_writes_late_to_those_who_did_not_ask_for_all(server, 
     assert (
         len(client.query("things", filter='id != ""', **late)) == 1
     )  # the collection's own level is Strong
+    client.upsert("things", [{"id": "b", "vector": [1, 0, 0, 0]}])
+    own = client.query("things", filter='id != ""', consistency_level="Session", **late)
+    assert len(own) == 2
 
 
 def test_the_standin_keeps_its_rows_over_an_outage(server, client):

@@ -5,13 +5,17 @@ What 2.5 and later do (BM25, partition keys) is held by a stand-in (``test_index
 
 from __future__ import annotations
 
+import contextlib
+import shutil
 import socket
+import subprocess
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from memsearch_engine.index.stores.server import ServerAbilities
-from pymilvus import MilvusClient
+from pymilvus import DataType, MilvusClient
 
 from tests.conftest import Box, until
 from tests.index.milvus_server import MilvusServer, free_ports, running
@@ -201,6 +205,74 @@ def test_a_dropped_collection_is_filled_again_and_embeds_nothing(
     client.close()
     remote.index()
     assert len(rows(server, remote)) == NOTES and finds(remote) and meaning.texts == embedded
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("changed", ["a field is missing", "another dimension", "no index"])
+def test_a_collection_of_another_version_is_replaced_and_embeds_nothing(
+    remote, server, meaning, changed
+):
+    remote.index()
+    embedded = meaning.texts
+    remote.ok("service", "stop")
+    client = MilvusClient(uri=server.uri, token=server.token, dedicated=True)
+    (name,) = (name for name in client.list_collections() if name.endswith(key_of(remote)))
+    client.drop_collection(name)
+    schema = MilvusClient.create_schema()
+    schema.add_field("chunk_id", DataType.VARCHAR, is_primary=True, max_length=64)
+    dimension = 16 if changed == "another dimension" else meaning.dimension
+    schema.add_field("vector", DataType.FLOAT_VECTOR, dim=dimension)
+    for field in ("day", "agent", "session", "kind", "project"):
+        if field != "kind" or changed != "a field is missing":
+            schema.add_field(field, DataType.VARCHAR, max_length=512)
+    indexes = client.prepare_index_params()
+    indexes.add_index("vector", index_type="FLAT", metric_type="COSINE")
+    client.create_collection(
+        name, schema=schema, index_params=None if changed == "no index" else indexes
+    )
+    client.close()
+    remote.index()
+    assert len(rows(server, remote)) == NOTES and finds(remote) and meaning.texts == embedded
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 64 MB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(folder)]
+    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("a file system can't be mounted here")
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+@pytest.mark.slow
+def test_a_server_whose_disk_is_full_loses_nothing(box, meaning, server, small_disk):
+    server.kill()  # one at a time on a machine
+    full = MilvusServer(small_disk, token=TOKEN)
+    try:
+        fill(box)
+        box.own()
+        use(box, full, meaning)
+        box.index()
+        assert len(rows(full, box)) == NOTES
+        ballast = small_disk / "ballast"
+        with ballast.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+            while file.write(bytes(4096)):
+                pass
+        note(box, "2026-03-01", "platypus of the full disk")
+        box.index()
+        assert "platypus" in search(box, "platypus")["hits"][0]["content"]
+        ballast.unlink()
+        full.kill()
+        full.start()
+        until(lambda: finds(box, "platypus"), _BACK_S, "meaning is back by itself")
+        assert len(rows(full, box)) == held(box) == NOTES + 1
+    finally:
+        box.clean()
+        full.kill()
+        server.start()
 
 
 @pytest.mark.slow

@@ -196,15 +196,16 @@ class MilvusServerStore:
     def _is_usable(self, dimension: int) -> bool:
         """Return whether the collection has the dimension, and all fields and indexes.
 
-        Its creation may have failed halfway, and the server may have been upgraded since.
+        Its creation may have failed halfway, another version of this program may have created it,
+        and the server may have been upgraded since.
         """
-        wanted = {"vector", "sparse"} if self.abilities.full_text else {"vector"}
-        if not wanted <= set(self._client.list_indexes(self.name, timeout=_CONNECT_S)):
+        indexes = {"vector", "sparse"} if self.abilities.full_text else {"vector"}
+        if not indexes <= set(self._client.list_indexes(self.name, timeout=_CONNECT_S)):
             return False
         described = self._client.describe_collection(self.name, timeout=_CONNECT_S)
         fields = {field["name"]: field for field in described["fields"]}
-        found = fields.get("vector", {}).get("params", {}).get("dim")
-        return str(found) == str(dimension)
+        wanted = {field.name for field in self._schema(dimension).fields}
+        return wanted <= fields.keys() and str(fields["vector"]["params"]["dim"]) == str(dimension)
 
     def _create(self, dimension: int) -> None:
         indexes = self._client.prepare_index_params()
@@ -378,6 +379,9 @@ class MilvusServerStore:
             limit=limit,
             filter=_expression(collection, where),
             output_fields=["chunk_id"],
+            # this client's own writes are visible; "Strong" waits for the server's next time tick,
+            # about 200 ms
+            consistency_level="Session",
             timeout=_SEARCH_S,
         )
         return [(_chunk_id(hit["chunk_id"]), float(hit["distance"])) for hit in result[0]]
