@@ -52,6 +52,7 @@ def row(client: int, number: int, chance: random.Random, vectors: np.random.Gene
 
 def client(number: int, uri: str, token: str, options: Any, gates: list[Any], said: Any) -> None:
     """One home: fills its projects, then searches in them, and writes now and then."""
+    os.nice(10)  # the server has processors of its own where it serves several people
     chance, vectors = random.Random(number), np.random.default_rng(number)
     store = MilvusServerStore(uri, token, f"memsearch_bench_{number:04x}_{os.getppid()}")
     projects = [
