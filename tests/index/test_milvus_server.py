@@ -237,7 +237,7 @@ def test_a_collection_of_another_version_is_replaced_and_embeds_nothing(
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 64 MB."""
+    """A file system of 64 MB, which a Milvus server nearly fills."""
     folder = tmp_path / "disk"
     folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(folder)]
@@ -257,15 +257,15 @@ def test_a_server_whose_disk_is_full_loses_nothing(box, meaning, server, small_d
         use(box, full, meaning)
         box.index()
         assert len(rows(full, box)) == NOTES
-        ballast = small_disk / "ballast"
-        with ballast.open("wb", buffering=0) as file, contextlib.suppress(OSError):
-            while file.write(bytes(4096)):
+        ballast = (small_disk / "ballast").open("ab", buffering=0)
+        with ballast, contextlib.suppress(OSError):
+            while ballast.write(bytes(4096)):
                 pass
-        note(box, "2026-03-01", "platypus of the full disk")
-        box.index()
-        assert "platypus" in search(box, "platypus")["hits"][0]["content"]
-        ballast.unlink()
+        note(box, "2026-03-01", "platypus of the outage")
+        assert box.index()["reason"]
+        assert search(box, "platypus")["hits"]
         full.kill()
+        subprocess.run(["mount", "-o", "remount,size=400m", str(small_disk)], check=True)
         full.start()
         until(lambda: finds(box, "platypus"), _BACK_S, "meaning is back by itself")
         assert len(rows(full, box)) == held(box) == NOTES + 1
