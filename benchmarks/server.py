@@ -25,8 +25,8 @@ from typing import Any
 import numpy as np
 import psutil
 from common import arguments, median, p95
+from memsearch_engine.index.milvus import MilvusServerStore, StoreRow
 from memsearch_engine.index.rows import Filter
-from memsearch_engine.index.stores.server import MilvusServerStore, StoreRow
 
 from tests.index.milvus_server import VERSION, MilvusServer, install
 

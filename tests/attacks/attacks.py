@@ -880,7 +880,7 @@ def a_dotenv_is_loaded(folder: Path, size: float) -> Tally:
     tally = Tally(through=[])
     code = (
         "import dotenv\nasked = []\ndotenv.load_dotenv = lambda *a, **k: asked.append(a)\n"
-        "from memsearch_engine.index.stores import milvus\nmilvus.pymilvus()\nprint(len(asked))"
+        "from memsearch_engine.index import milvus\nmilvus.pymilvus()\nprint(len(asked))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     tally.check(

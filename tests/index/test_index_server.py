@@ -20,8 +20,8 @@ import grpc
 import numpy as np
 import pytest
 from memsearch_engine.core.errors import Unreachable
+from memsearch_engine.index.milvus import MilvusServerStore, StoreRow
 from memsearch_engine.index.rows import Filter
-from memsearch_engine.index.stores.server import MilvusServerStore, StoreRow
 from pymilvus import DataType, MilvusClient, MilvusException
 
 from tests.conftest import Box, until

@@ -16,8 +16,8 @@ import pytest
 from memsearch_engine.core.home import Home
 from memsearch_engine.index import analyze
 from memsearch_engine.index.hubness import QueryVector
+from memsearch_engine.index.milvus import MilvusServerStore, StoreRow
 from memsearch_engine.index.rows import Filter
-from memsearch_engine.index.stores.server import MilvusServerStore, StoreRow
 
 from tests.conftest import until
 

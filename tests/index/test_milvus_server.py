@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from memsearch_engine.index.stores.server import ServerAbilities
+from memsearch_engine.index.milvus import ServerAbilities
 from pymilvus import DataType, MilvusClient
 
 from tests.conftest import Box, until

@@ -21,7 +21,7 @@ from memsearch_engine.core.llm.providers import ModelError, complete
 from memsearch_engine.core.settings import Provider
 from memsearch_engine.core.settings_schema import EmbeddingSettings, LlmSettings
 from memsearch_engine.index import embed
-from memsearch_engine.index.stores.server import MilvusServerStore
+from memsearch_engine.index.milvus import MilvusServerStore
 from memsearch_engine.sync.clone import Away, Clone
 
 from tests.index.test_index_http import Service

@@ -11,7 +11,7 @@ from memsearch_engine.core.network import Offline
 from memsearch_engine.core.settings import Provider
 from memsearch_engine.core.settings_schema import EmbeddingSettings, LlmSettings
 from memsearch_engine.index import embed, models
-from memsearch_engine.index.stores.server import MilvusServerStore
+from memsearch_engine.index.milvus import MilvusServerStore
 
 #: Put on PYTHONPATH, it makes every process of ours fail at a connection or a look-up that leaves
 #: the machine, and note it.

@@ -20,8 +20,8 @@ from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.embed import Embedder, ordinary
 from memsearch_engine.index.hubness import DIGITS, DenseScore, HubnessSample, QueryVector
+from memsearch_engine.index.milvus import MilvusServerStore, name_of
 from memsearch_engine.index.rows import Filter, comparable
-from memsearch_engine.index.stores.server import MilvusServerStore, name_of
 from memsearch_engine.index.vectors.database import VectorDatabase, remove
 from memsearch_engine.index.vectors.difference import Wanted
 from memsearch_engine.index.vectors.embeddings import EmbeddingStore

@@ -552,8 +552,7 @@ def _drop_on_server(home: Home, milvus: MilvusSettings) -> None:
 
     They are rebuilt from notes. Collections of other homes stay. Raises Unreachable.
     """
-    from memsearch_engine.index.stores.milvus import reason_of
-    from memsearch_engine.index.stores.server import MilvusServerStore
+    from memsearch_engine.index.milvus import MilvusServerStore, reason_of
 
     store = MilvusServerStore(milvus.uri, milvus.token, "")
     try:

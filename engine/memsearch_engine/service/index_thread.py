@@ -27,9 +27,9 @@ from memsearch_engine.core.project_location import shared_beside
 from memsearch_engine.core.projects import Project
 from memsearch_engine.core.settings import load
 from memsearch_engine.index import embed_http
+from memsearch_engine.index.milvus import reason_of
 from memsearch_engine.index.rows import Failure, IndexResult
 from memsearch_engine.index.scan import Scan, scan
-from memsearch_engine.index.stores.milvus import reason_of
 from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.longterm import fact_history, searchable
 from memsearch_engine.search.supersession.background import Comparer

@@ -22,8 +22,8 @@ from memsearch_engine.core.project_registry import Registry
 from memsearch_engine.core.projects import Project
 from memsearch_engine.core.settings import Settings
 from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.index.milvus import reason_of
 from memsearch_engine.index.rows import IndexResult
-from memsearch_engine.index.stores.milvus import reason_of
 from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.index.watch import Watcher
 from memsearch_engine.journal import disk

@@ -20,7 +20,7 @@ from memsearch_engine.core.home import Home
 from memsearch_engine.core.settings import Settings
 from memsearch_engine.core.settings_schema import EmbeddingSettings, MilvusSettings
 from memsearch_engine.index import embed, models
-from memsearch_engine.index.stores.milvus import reason_of
+from memsearch_engine.index.milvus import reason_of
 from memsearch_engine.index.vector_index import VectorIndex, complete_indexes
 
 log = logging.getLogger("memsearch.service")

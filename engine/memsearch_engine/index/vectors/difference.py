@@ -9,7 +9,7 @@ import numpy as np
 
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog, ChunkKey
-from memsearch_engine.index.stores.server import StoreRow
+from memsearch_engine.index.milvus import StoreRow
 from memsearch_engine.index.vectors.embeddings import EmbeddingStore
 from memsearch_engine.index.vectors.ledger import LedgerRow
 

@@ -18,8 +18,8 @@ from memsearch_engine.index.hubness import (
     QueryVector,
     rounded,
 )
+from memsearch_engine.index.milvus import MilvusServerStore
 from memsearch_engine.index.rows import Filter, comparable
-from memsearch_engine.index.stores.server import MilvusServerStore
 from memsearch_engine.index.vectors.cache import CacheRow, SavedCorrections, VectorCache
 from memsearch_engine.index.vectors.database import VectorDatabase
 from memsearch_engine.index.vectors.ledger import VectorLedger

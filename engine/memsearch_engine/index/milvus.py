@@ -11,9 +11,11 @@ A server below version 2.5 has no BM25 function. It searches by meaning, and the
 from __future__ import annotations
 
 import contextlib
+import logging
 import re
 import threading
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -23,7 +25,6 @@ from memsearch_engine.core import network
 from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.core.home import Home
 from memsearch_engine.index.rows import Filter
-from memsearch_engine.index.stores.milvus import pymilvus, reason_of
 from memsearch_engine.secrets.fingerprint import named
 
 _KEY, _OLD_KEY = 12, 6
@@ -36,6 +37,43 @@ _FIELDS = ("day", "agent", "session", "kind")
 #: Timeouts in seconds. Without a timeout, pymilvus tries a call 75 times.
 _CONNECT_S, _WRITE_S, _SEARCH_S = 5.0, 20.0, 3.0
 _NO_FILTER = Filter()
+
+
+logging.getLogger("pymilvus").setLevel(logging.CRITICAL)
+
+
+@lru_cache(maxsize=1)
+def pymilvus() -> Any:
+    """Import pymilvus without loading a ``.env`` file.
+
+    Its import loads the next ``.env`` file above its own folder into the environment. Such a file
+    could set proxies, keys and paths of this process.
+    """
+    import dotenv
+
+    loading = dotenv.load_dotenv
+    dotenv.load_dotenv = lambda *args, **kwargs: False
+    try:
+        import pymilvus as found
+    finally:
+        dotenv.load_dotenv = loading
+    return found
+
+
+def reason_of(error: BaseException) -> str:
+    """Return the server's message of an error, in one line.
+
+    pymilvus wraps it in its own exception, and gRPC in five lines of text.
+    """
+    inner: BaseException | None = error
+    found = ""
+    for _ in range(10):  # the chain of causes can be circular
+        details = getattr(inner, "details", None)
+        if callable(details) and details():
+            found = str(details())
+        inner = inner and (inner.__cause__ or inner.__context__)
+    found = found or str(getattr(error, "message", "") or error)
+    return " ".join(found.split())[:300]
 
 
 class StoreRow(msgspec.Struct):
