@@ -20,6 +20,7 @@ from tests.agents.conftest import Lab
 from tests.mock_model import MockModel
 
 PROMPT = 'Say it <<{"say": "Said."}>>'
+TWO_TOOLS = 'Run it twice <<{"run": "ls", "times": 2, "say": "Done."}>>'
 
 
 def main() -> None:
@@ -39,13 +40,16 @@ def main() -> None:
                     labs[kind].have(name)
                     labs[kind].ok("service", "start")
                 labs["with the plugin"].ok("plugins", "install", agent)
-                ways = {
-                    f"{name} {kind}": lambda lab=lab, name=name: turn(lab, name)
-                    for kind, lab in labs.items()
-                }
-                report.processes(
-                    f"one turn of {agent}", in_turn(ways, options.times), [f"{name} without"]
-                )
+                for what, prompt in (("one turn", PROMPT), ("a turn with two tools", TWO_TOOLS)):
+                    ways = {
+                        f"{name} {kind}": lambda lab=lab, name=name, prompt=prompt: turn(
+                            lab, name, prompt
+                        )
+                        for kind, lab in labs.items()
+                    }
+                    report.processes(
+                        f"{what} of {agent}", in_turn(ways, options.times), [f"{name} without"]
+                    )
                 for lab in labs.values():
                     lab.clean()
         finally:
@@ -53,10 +57,10 @@ def main() -> None:
     report.save()
 
 
-def turn(lab: Lab, name: str) -> Run:
+def turn(lab: Lab, name: str, prompt: str) -> Run:
     argv = {
-        "claude": [str(lab.bin / "claude"), "-p", "--", PROMPT],
-        "codex": [str(lab.bin / "codex"), "exec", "--skip-git-repo-check", "--json", PROMPT],
+        "claude": [str(lab.bin / "claude"), "-p", "--allowedTools", "Bash", "--", prompt],
+        "codex": [str(lab.bin / "codex"), "exec", "--skip-git-repo-check", "--json", prompt],
     }[name]
     return run(argv, lab.env, lab.project)
 

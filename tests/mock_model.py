@@ -2,8 +2,8 @@
 Gemini contents, streamed or whole.
 
 What it answers stands in the prompt, between ``<<`` and ``>>``, as JSON: ``{"run": "echo hi",
-"say": "it said hi"}`` asks the client to run a command and then says something (``"call": ["Task",
-{…}]``: any tool); ``"status": 400`` fails, ``"sleep": 2`` waits. Without a script it repeats the
+"say": "it said hi"}`` asks the client to run a command (``"times": 2``: twice) and then says
+something (``"call": ["Task", {…}]``: any tool); ``"status": 400`` fails, ``"sleep": 2`` waits. Without a script it repeats the
 prompt. ``replies`` (a callable on the request) answers requests that are no conversation of a
 client: a summariser's.
 """
@@ -101,7 +101,7 @@ def _plan(body: dict[str, Any], reply: Reply) -> _Plan:
             time.sleep(script.get("sleep", 0))
             if not results and script.get("call", [""])[0] in _tools(body):
                 return _Plan(script.get("first", ""), tuple(script["call"]))
-            if script.get("run") and not results and _shell(body):
+            if script.get("run") and results < script.get("times", 1) and _shell(body):
                 return _Plan(script.get("first", ""), _arguments(body, script["run"]))
             return _Plan(script.get("say", "done"), status=script.get("status", 0))
     return _Plan("nothing was asked")

@@ -33,7 +33,7 @@ DEAR = {
 
 @pytest.mark.parametrize("agent", agent_registry.live())
 @pytest.mark.parametrize("event", ["Stop", "SessionStart", "UserPromptSubmit", "PreToolUse"])
-def test_a_hook_imports_no_dear_module(box: Box, agent, event):
+def test_a_hook_imports_no_dear_module(box: Box, tmp_path, agent, event):
     memory = str(box.project / ".memsearch" / "memory")
     ready = Path(paths.context(str(box.home.root), memory))
     ready.parent.mkdir(parents=True, exist_ok=True)
@@ -47,13 +47,18 @@ def test_a_hook_imports_no_dear_module(box: Box, agent, event):
         "tool_input": {"command": "make"},
     }
     python, *rest = hook_argv()
-    done = subprocess.run(
-        [python, "-X", "importtime", *rest, "hook", agent, event],
-        input=json.dumps(payload).encode(),
-        env=box.env | {"MEMSEARCH_NO_SERVICE": "1"},
-        capture_output=True,
-        check=True,
-    )
+    # The payload is there before the hook starts. On a busy machine, a writer beside it could come
+    # too late for the hook, which waits 150 ms.
+    given = tmp_path / "payload.json"
+    given.write_text(json.dumps(payload))
+    with given.open("rb") as stdin:
+        done = subprocess.run(
+            [python, "-X", "importtime", *rest, "hook", agent, event],
+            stdin=stdin,
+            env=box.env | {"MEMSEARCH_NO_SERVICE": "1"},
+            capture_output=True,
+            check=True,
+        )
     assert json.loads(done.stdout) == {}
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.decode().splitlines()}
     assert "memsearch_engine.capture.hook" in imported

@@ -77,6 +77,25 @@ def test_import_writes_once_and_what_was_said_opens_also_when_the_agent_deleted_
     assert (status["live"], status["kept"], status["lost"]) == (0, 44, 0)
 
 
+def test_an_ephemeral_session_is_not_imported(box: Box):
+    name = "66666666-6666-4666-8666-666666666666"
+    folder = box.user / ".codex" / "sessions" / "2026" / "03" / "02"
+    folder.mkdir(parents=True)
+    file = folder / f"rollout-2026-03-02T09-00-00-{name}.jsonl"
+    for is_ephemeral in (True, False):
+        meta = {"id": name, "cwd": str(box.project), "ephemeral": is_ephemeral}
+        rows = [
+            ("session_meta", meta),
+            ("event_msg", {"type": "user_message", "message": "write the parser"}),
+            ("event_msg", {"type": "agent_message", "message": "it is in parse.py"}),
+        ]
+        stamp = "2026-03-02T09:00:00Z"
+        lines = [{"timestamp": stamp, "type": kind, "payload": row} for kind, row in rows]
+        file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        found = box.ok("import", "codex", "--dry-run", "--json").json
+        assert found["new"] == (not is_ephemeral)
+
+
 @pytest.mark.slow
 def test_secrets_of_old_sessions_reach_neither_notes_nor_evidence(old):
     old.ok("import", "--all", "--yes")

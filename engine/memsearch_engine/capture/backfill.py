@@ -178,6 +178,8 @@ def _count(
     planned: set[str],
 ) -> None:
     """Add the turns of a session to the plan, and record those that the ledger does not know."""
+    if conversation.is_ephemeral:
+        return
     where = conversation.where
     count = made.counts[where.agent]
     _record_session(pipeline, conversation, made)
