@@ -4,6 +4,7 @@ where the agents keep them.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 from memsearch_engine.agents.transcripts.evidence import MAX_OUTPUT, Archive, shortened
 from memsearch_engine.agents.transcripts.model import ToolCall, Turn
-from memsearch_engine.capture import backfill
+from memsearch_engine.capture import backfill, coverage
 from memsearch_engine.capture.capture_pipeline import CapturePipeline
 from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import Unreachable
@@ -77,7 +78,7 @@ def test_import_writes_once_and_what_was_said_opens_also_when_the_agent_deleted_
     assert (status["live"], status["kept"], status["lost"]) == (0, 44, 0)
 
 
-def test_an_ephemeral_session_is_not_imported(box: Box):
+def test_an_ephemeral_session_is_neither_imported_nor_reconciled(box: Box):
     name = "66666666-6666-4666-8666-666666666666"
     folder = box.user / ".codex" / "sessions" / "2026" / "03" / "02"
     folder.mkdir(parents=True)
@@ -94,6 +95,11 @@ def test_an_ephemeral_session_is_not_imported(box: Box):
         file.write_text("".join(json.dumps(line) + "\n" for line in lines))
         found = box.ok("import", "codex", "--dry-run", "--json").json
         assert found["new"] == (not is_ephemeral)
+        os.utime(file, (2e9, 2e9))  # else it is as the import has read it
+        with contextlib.closing(CapturePipeline(box.home)) as pipeline:
+            pipeline.ledger.capturing("codex", 1.0)
+            folders = AgentFolders({"codex": [folder.parents[2]]})
+            assert bool(coverage.reconcile(pipeline, folders)) == (not is_ephemeral)
 
 
 @pytest.mark.slow

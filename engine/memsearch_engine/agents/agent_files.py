@@ -371,33 +371,25 @@ def _left_out(text: str, cap: Cap) -> set[int]:
             if filled and filled[0] <= number <= filled[-1] and number not in hidden
         ]
     within = counted[: cap.lines] if cap.lines else counted
-    for limit, size in ((cap.chars, _units), (cap.max_bytes, _bytes)):
+    units = [len(line.encode("utf-16-le", "replace")) // 2 for line in lines if cap.chars]
+    octets = [len(line.encode("utf-8", "replace")) for line in lines if cap.max_bytes]
+    for limit, sizes in ((cap.chars, units), (cap.max_bytes, octets)):
         if limit:
-            head = _within(lines, within, limit * (1 - cap.tail), size)
+            head = _within(sizes, within, limit * (1 - cap.tail))
             rest = within[len(head) :]
-            within = head + (_within(lines, rest[::-1], limit * cap.tail, size) if cap.tail else [])
+            within = head + (_within(sizes, rest[::-1], limit * cap.tail) if cap.tail else [])
     return set(counted) - set(within)
 
 
-def _within(
-    lines: list[str], numbers: list[int], limit: float, size: Callable[[str], int]
-) -> list[int]:
-    """Return the first of these lines that fit into the limit."""
+def _within(sizes: list[int], numbers: list[int], limit: float) -> list[int]:
+    """Return the first of these lines that fit into the limit. *sizes* are those of all lines."""
     taken: list[int] = []
     for number in numbers:
-        limit -= size(lines[number - 1]) + 1
+        limit -= sizes[number - 1] + 1
         if limit < -1:  # the last line needs no line end
             break
         taken.append(number)
     return taken
-
-
-def _units(line: str) -> int:
-    return len(line.encode("utf-16-le", "replace")) // 2
-
-
-def _bytes(line: str) -> int:
-    return len(line.encode("utf-8", "replace"))
 
 
 def _names(index: Path, path: str, topic: str, cap: Cap) -> bool:

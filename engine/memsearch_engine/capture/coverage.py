@@ -23,6 +23,9 @@ _QUIET_S = 120.0
 #: If turns older than this (in seconds) are not captured, capture has stopped.
 _ALARM_S = 900.0
 _DONE = ("captured", "trivial", "ours", "deleted", "homeless")
+#: Outcomes in the ledger -> attributes of ``DayCoverage``; all others are ``waiting``.
+_COUNTED_AS = {name: name for name in ("captured", "trivial", "ours", "failed")}
+_COUNTED_AS |= {"deleted": "captured", "homeless": "orphaned"}
 
 
 class DayCoverage(msgspec.Struct):
@@ -123,7 +126,7 @@ def _reconcile(
         Whether the session is complete and need not be read again.
     """
     where = conversation.where
-    if conversation.parent:
+    if conversation.parent or conversation.is_ephemeral:
         return True
     known = pipeline.outcomes(conversation)
     quiet = time.time() - where.modified > _QUIET_S
@@ -162,18 +165,8 @@ def shares(pipeline: CapturePipeline, since_day: str = "") -> list[DayCoverage]:
     for agent, day, outcome, count in pipeline.ledger.counts_since(since, since_day):
         share = found.setdefault((agent, day), DayCoverage(agent, day))
         share.seen += count
-        if outcome in ("captured", "deleted"):
-            share.captured += count
-        elif outcome == "trivial":
-            share.trivial += count
-        elif outcome == "ours":
-            share.ours += count
-        elif outcome == "homeless":
-            share.orphaned += count
-        elif outcome == "failed":
-            share.failed += count
-        else:
-            share.waiting += count
+        name = _COUNTED_AS.get(outcome, "waiting")
+        setattr(share, name, getattr(share, name) + count)
     for share in found.values():
         share.covered = share.captured + share.trivial + share.ours
         share.percent = int(100 * share.covered / share.seen) if share.seen else 100

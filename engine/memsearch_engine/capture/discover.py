@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -75,8 +76,7 @@ def discover(
         versions: run each agent's program to read its version.
         progress: called with phase, done and total.
     """
-    pipeline = CapturePipeline(home)
-    try:
+    with contextlib.closing(CapturePipeline(home)) as pipeline:
         plan(
             home,
             pipeline,
@@ -87,8 +87,6 @@ def discover(
         )
         sessions = list(pipeline.ledger.sessions().values())
         counts = pipeline.ledger.counts()
-    finally:
-        pipeline.close()
     paths = {agent.name: shutil.which(agent.program) or "" for agent in agent_registry.everyone()}
     with ThreadPoolExecutor(len(paths)) as pool:
         asked = dict(zip(paths, pool.map(_version if versions else lambda _: "", paths.values())))

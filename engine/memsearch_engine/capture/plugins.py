@@ -6,6 +6,7 @@ defines.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import shutil
@@ -116,11 +117,8 @@ def install(
         found = [patch for patch in patches if patch.changes]
         return found + (kind.trust_planned() if found and trust else [])
     done = apply(home, agent, patches)
-    ledger = CaptureLedger(home)
-    try:
+    with contextlib.closing(CaptureLedger(home)) as ledger:
         ledger.capturing(agent, time.time())
-    finally:
-        ledger.close()
     if trust:
         done += apply(home, agent, kind.trusted(plugins=by_plugin))
     return done
@@ -138,11 +136,8 @@ def uninstall(home: Home, agent: str, *, dry_run: bool = False) -> list[Patch]:
     kind = installer(agent)
     done = revert(home, agent, kind.strip, dry_run=dry_run)
     if not dry_run:
-        ledger = CaptureLedger(home)
-        try:
+        with contextlib.closing(CaptureLedger(home)) as ledger:
             ledger.capturing(agent, None)
-        finally:
-            ledger.close()
         event_queue.drop_of(home, agent)
     return done
 

@@ -317,17 +317,11 @@ class AiderConversation(WholeConversation):
         for record in [*records, _Record("end", "")]:
             count += record.kind == "prompt"
             before, last = last, record.kind
+            is_answer = before == "notice" and _ASKS_BACK.search(record.text)
             if (
                 asked is not None
                 and record.kind == "prompt"
-                and before == "notice"
-                and _ASKS_BACK.search(record.text)
-            ):
-                continue
-            if (
-                asked is not None
-                and record.kind == "prompt"
-                and asked.goes_on(record.text, self._has_editor)
+                and (is_answer or asked.goes_on(record.text, self._has_editor))
             ):
                 continue
             if record.kind in ("prompt", "end") or record.text == _BY_ITSELF:

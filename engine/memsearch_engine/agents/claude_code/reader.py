@@ -38,6 +38,7 @@ from memsearch_engine.agents.transcripts.model import (
     Session,
     ToolCall,
     Turn,
+    attached,
     blocks_text,
     count_unknown_tag,
     json_file,
@@ -74,7 +75,6 @@ _ADDED = "system-reminder|ide_[a-z_]{1,40}"
 _SHELL_INPUT = re.compile(r"\s*<bash-input>(.*)</bash-input>\s*\Z", re.S)
 _SHELL_OUTPUT = re.compile(r"<bash-(?:stdout|stderr)>(.*?)</bash-(?:stdout|stderr)>", re.S)
 _SYNTHETIC = "<synthetic>"
-_BLOCK = re.compile(r"[a-z][a-z_-]{0,19}")
 _COMMAND = re.compile(r"\s*<command-message>")
 _COMMAND_NAME = re.compile(r"<command-name>\s*(/?[^<\s]{1,200})\s*</command-name>")
 _COMMAND_WORDS = re.compile(r"<command-args>(.*)</command-args>", re.S)
@@ -140,13 +140,9 @@ class _Scanner(LinkedScanner):
 
     def feed(self, offset: int, raw: bytes) -> tuple[str, int] | None:
         line = _decode(raw)
-        found = self._turn(offset, line)
-        own, parent = text_of(line.uuid), text_of(line.parentUuid) or None
-        if found:
-            self.begin(found[0], own, parent)
-        else:  # a local command may stand between the rewind and the next prompt
-            self.link(own, None if line.isSidechain else parent)
-        return found
+        # a local command may stand between the rewind and the next prompt
+        parent = None if line.isSidechain else text_of(line.parentUuid) or None
+        return self.linked(self._turn(offset, line), text_of(line.uuid), parent)
 
     def _turn(self, offset: int, line: _Line) -> tuple[str, int] | None:
         if not isinstance(line.type, str) or line.type not in _KNOWN:
@@ -282,7 +278,7 @@ def _prompt(line: _Line) -> str | None:
     if (
         text.strip()
         and not (text := without_blocks(text, _ADDED)).strip()
-        and not _attached(content)
+        and not attached(content)
     ):
         return None
     if _COMMAND.match(text):
@@ -291,17 +287,7 @@ def _prompt(line: _Line) -> str | None:
         return f"!{typed[1].strip()}"
     if _MACHINE.match(text):
         return None
-    return text if text.strip() else _attached(content) or None
-
-
-def _attached(content: Any) -> str:
-    """Return the attachments of a prompt without words: ``[image]``, ``[document]``."""
-    kinds = (
-        [text_of(block.get("type")) for block in content if isinstance(block, dict)]
-        if isinstance(content, list)
-        else []
-    )
-    return " ".join(f"[{kind}]" for kind in kinds if kind != "text" and _BLOCK.fullmatch(kind))
+    return text if text.strip() else attached(content) or None
 
 
 def _ran(line: _Line) -> ToolCall | None:
@@ -332,7 +318,7 @@ def _typed_ahead(turn: Turn, tools: dict[str, ToolCall], attachment: Any) -> Non
         return
     prompt = attachment.get("prompt")
     words = (
-        (blocks_text(prompt) or _attached(prompt)) if isinstance(prompt, list) else text_of(prompt)
+        (blocks_text(prompt) or attached(prompt)) if isinstance(prompt, list) else text_of(prompt)
     )
     if attachment.get("commandMode") == "task-notification":
         _reported(tools, words)

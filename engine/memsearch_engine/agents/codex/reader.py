@@ -212,15 +212,13 @@ class _Scanner(Scanner):
             self.facts["parent"] = parent
         if payload.get("ephemeral") is True:
             self.facts["ephemeral"] = "yes"
-        self.facts["session"] = text_of(payload.get("id")) or text_of(payload.get("session_id"))
-        self.facts["forked"] = text_of(payload.get("forked_from_id"))
-        self.facts["version"] = text_of(payload.get("cli_version"))
-        self.facts["cwd"] = text_of(payload.get("cwd"))
-        self.facts["branch"] = text_of(table_of(payload, "git").get("branch"))
-
-
-def _texts(turn: Turn) -> tuple[str, str]:
-    return turn.user, turn.assistant
+        self.facts.update(
+            session=text_of(payload.get("id")) or text_of(payload.get("session_id")),
+            forked=text_of(payload.get("forked_from_id")),
+            version=text_of(payload.get("cli_version")),
+            cwd=text_of(payload.get("cwd")),
+            branch=text_of(table_of(payload, "git").get("branch")),
+        )
 
 
 def _named(turn: str, facts: dict[str, str], stamp: str) -> str:
@@ -531,7 +529,10 @@ class CodexConversation(_Rollout):
             pairs = list(zip(parent.turns(), super().turns()))
         except OSError:
             return []
-        same = takewhile(lambda pair: _texts(pair[0]) == _texts(pair[1]), pairs)
+        same = takewhile(
+            lambda pair: (pair[0].user, pair[0].assistant) == (pair[1].user, pair[1].assistant),
+            pairs,
+        )
         return [theirs for theirs, _ in same]
 
     def _rollouts(self, thread: str) -> Iterable[Path]:

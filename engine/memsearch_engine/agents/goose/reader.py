@@ -124,13 +124,8 @@ class GooseConversation(WholeConversation):
         self._seconds: Counter[str] = Counter()
         self._cwd = ""
         self._own = _OWN
-        if self.where.kind == "db":
-            with reading(self.where.path) as db:
-                for message in self._of_database(db):
-                    self._take(message)
-        else:
-            for message in self._of_lines():
-                self._take(message)
+        for message in self._of_database() if self.where.kind == "db" else self._of_lines():
+            self._take(message)
         self._turns = [turn for turn in self._turns if turn.user.strip() not in _COMMANDS]
         names = {turn.turn for turn in self._turns}
         self.aliases = {
@@ -141,37 +136,38 @@ class GooseConversation(WholeConversation):
             sent_off = any(call.name in _SUB_AGENTS for call in turn.tools)
             turn.outside = turn.outside or (sent_off and self._they_took_in)
 
-    def _of_database(self, db: Any) -> list[_Message]:
-        session = ", ".join(
-            column(db, "sessions", name, "''")
-            for name in ("session_type", "parent_session_id", "extension_data")
-        )
-        query = f"SELECT working_dir, {session} FROM sessions WHERE id=?"
-        cwd, kind, parent, extensions = session_row(db, query, self.where)
-        self._cwd = text_of(cwd)
-        self.parent = text_of(parent) or (
-            "(the session that sent it off)" if kind == "sub_agent" else ""
-        )
-        self._own = _OWN | _extensions(value_of(extensions))
-        name, metadata = (
-            column(db, "messages", one, "''") for one in ("message_id", "metadata_json")
-        )
-        rows = db.execute(
-            f"SELECT {name}, role, content_json, created_timestamp, {metadata} FROM messages "
-            "WHERE session_id=?"
-            " ORDER BY created_timestamp, id",
-            (self.session,),
-        )
-        return [
-            _Message(
-                text_of(name),
-                text_of(role),
-                tables_of(value_of(content)),
-                _seconds(at),
-                table_of(value_of(metadata)),
+    def _of_database(self) -> list[_Message]:
+        with reading(self.where.path) as db:
+            session = ", ".join(
+                column(db, "sessions", name, "''")
+                for name in ("session_type", "parent_session_id", "extension_data")
             )
-            for name, role, content, at, metadata in rows
-        ]
+            query = f"SELECT working_dir, {session} FROM sessions WHERE id=?"
+            cwd, kind, parent, extensions = session_row(db, query, self.where)
+            self._cwd = text_of(cwd)
+            self.parent = text_of(parent) or (
+                "(the session that sent it off)" if kind == "sub_agent" else ""
+            )
+            self._own = _OWN | _extensions(value_of(extensions))
+            name, metadata = (
+                column(db, "messages", one, "''") for one in ("message_id", "metadata_json")
+            )
+            rows = db.execute(
+                f"SELECT {name}, role, content_json, created_timestamp, {metadata} FROM messages "
+                "WHERE session_id=?"
+                " ORDER BY created_timestamp, id",
+                (self.session,),
+            )
+            return [
+                _Message(
+                    text_of(name),
+                    text_of(role),
+                    tables_of(value_of(content)),
+                    _seconds(at),
+                    table_of(value_of(metadata)),
+                )
+                for name, role, content, at, metadata in rows
+            ]
 
     def _of_lines(self) -> Iterator[_Message]:
         for _, raw in lines(self.where.path, skipped=self.unknown):

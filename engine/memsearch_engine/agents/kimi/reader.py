@@ -193,14 +193,10 @@ class KimiConversation(WithSubAgents):
     def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
         """Return the turns from *first* up to, but not including, *last*."""
         found = super().turns(first, last)
-        cwd = self._cwd() if found else ""
+        cwd = text_of(_state(Path(self.where.path)).get("cwd")) if found else ""
         for turn in found:
             turn.cwd, turn.session = cwd, self.session
         return found
-
-    def _cwd(self) -> str:
-        """Return the session's folder."""
-        return text_of(_state(Path(self.where.path)).get("cwd"))
 
 
 def _state(file: Path) -> dict[str, Any]:

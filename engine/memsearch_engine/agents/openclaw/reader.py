@@ -159,8 +159,11 @@ class _Scanner(LinkedScanner):
         if kind not in _KNOWN:
             self.count(kind)
         elif kind == "session":
-            self.facts = {"session": own, "cwd": text_of(event.get("cwd"))}
-            self.facts["version"] = str(event.get("version", ""))
+            self.facts = {
+                "session": own,
+                "cwd": text_of(event.get("cwd")),
+                "version": str(event.get("version", "")),
+            }
         elif kind == "leaf":
             self._leaf = own
             self.link(own, text_of(event.get("appendParentId") or event.get("targetId")))

@@ -127,11 +127,7 @@ class _Scanner(LinkedScanner):
         own = text_of(line.id)
         # the first version has no ids, and its lines follow one another
         parent = text_of(line.parentId) if own and line.type != "session" else None
-        if found := self._turn(offset, line):
-            self.begin(found[0], own, parent)
-        else:
-            self.link(own, parent)
-        return found
+        return self.linked(self._turn(offset, line), own, parent)
 
     def _turn(self, offset: int, line: _Line) -> tuple[str, int] | None:
         if line.type == "session":

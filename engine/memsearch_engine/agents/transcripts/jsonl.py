@@ -108,6 +108,16 @@ class LinkedScanner(Scanner):
         self._has_begun = True
         self._roots = {own: None}
 
+    def linked(
+        self, found: tuple[str, int] | None, own: str, parent: str | None
+    ) -> tuple[str, int] | None:
+        """Record a line, and return *found*, which is what ``feed`` returns for it."""
+        if found:
+            self.begin(found[0], own, parent)
+        else:
+            self.link(own, parent)
+        return found
+
     def _root(self, parent: str | None) -> str | None:
         return None if parent is None else self._roots.get(parent, parent)
 
