@@ -337,6 +337,13 @@ def test_a_service_that_ends_at_its_start_is_named_with_its_last_words(box):
     assert box.processes() == []
 
 
+def test_a_log_that_breaks_off_in_a_traceback_points_to_a_full_disk(tmp_path):
+    home = Home(tmp_path / "home").ensure()
+    home.log.parent.mkdir(exist_ok=True)
+    home.log.write_text('Traceback (most recent call last):\n  File "x.py", line 1, in <module>\n')
+    assert "full disk" in launch._last_words(home)
+
+
 # -- the protocol
 
 
