@@ -3,9 +3,9 @@ Gemini contents, streamed or whole.
 
 What it answers stands in the prompt, between ``<<`` and ``>>``, as JSON: ``{"run": "echo hi",
 "say": "it said hi"}`` asks the client to run a command (``"times": 2``: twice) and then says
-something (``"call": ["Task", {…}]``: any tool); ``"status": 400`` fails, ``"sleep": 2`` waits. Without a script it repeats the
-prompt. ``replies`` (a callable on the request) answers requests that are no conversation of a
-client: a summariser's.
+something (``"call": ["Task", {…}]``: any tool); ``"status": 400`` fails, ``"sleep": 2`` waits.
+Without a script it repeats the prompt. ``replies`` (a callable on the request) answers requests
+that are no conversation of a client: a summariser's.
 """
 
 from __future__ import annotations
