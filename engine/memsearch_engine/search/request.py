@@ -1,11 +1,8 @@
 """Parse a query, as a person typed it, into a :class:`SearchRequest`.
 
-Example: ``redis ttl agent:codex after:7d -draft "exact phrase"``. Filters: ``agent:``, ``project:``
-(``*`` = all), ``session:``, ``day:``, ``after:``, ``before:`` (dates, ``7d``, ``yesterday``),
-``kind:``, ``has:evidence``, ``is:pinned``, ``path:``, ``branch:``, ``by:`` (who shared the note),
-``as-of:`` (a date: notes as they were at its end). ``-word`` leaves out notes that contain the
-word. A word that only looks like a filter (unknown key, impossible value) or like an exclusion
-(``-s``, ``--flag``) is searched as text.
+Example: ``redis ttl agent:codex after:7d -draft "exact phrase"``. ``FILTERS`` lists the filters.
+``-word`` leaves out notes that contain the word. A word that only looks like a filter (unknown key,
+impossible value) or like an exclusion (``-s``, ``--flag``) is searched as text.
 
 Whoever takes a query from a person parses it. Searching functions get the request.
 """
@@ -13,6 +10,7 @@ Whoever takes a query from a person parses it. Searching functions get the reque
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from datetime import date
 from typing import Any, NamedTuple
 
@@ -44,56 +42,104 @@ _DATES = ("2026-02-09", "2026-02", "7d", "today", "yesterday")
 
 
 class QueryFilter(NamedTuple):
-    """A filter of queries: what its values are, and how help describes it.
+    """A filter of queries: what its values are, what matches it, and how help describes it.
 
     Attributes:
         example: the filter with a value.
         meaning: completes "notes …"; empty if another filter's row describes it, too.
         values: all values, or examples if ``is_date``; () if they cannot be listed.
         is_date: a value is a date or a range of days.
-        excludes: a minus before the filter leaves out what it matches.
+        matches: (row, value, request) -> whether the note matches a value. Without it, a minus
+            cannot stand before the filter.
+        field: the field of ``SearchRequest`` with the values, which ``matches`` checks; '' if
+            ``SearchRequest.filter`` or the choice of projects checks them.
+        several: ``all`` if a note must match all of several values, ``any`` if one is enough.
     """
 
     example: str
     meaning: str
     values: tuple[str, ...] = ()
     is_date: bool = False
-    excludes: bool = True
+    matches: Callable[[Row, str, SearchRequest], bool] | None = None
+    field: str = ""
+    several: Callable[[Iterable[bool]], bool] = all
 
 
 #: The filters of queries, in the order of help.
 FILTERS = {
     "agent": QueryFilter(
-        "agent:codex", "of this agent; agent:me of yours; -agent:codex of any other", AGENTS
+        "agent:codex",
+        "of this agent; agent:me of yours; -agent:codex of any other",
+        AGENTS,
+        matches=lambda row, value, _: row.agent == value,
     ),
-    "project": QueryFilter(
-        "project:website", "of this project; project:* of all (also --all)", excludes=False
+    "project": QueryFilter("project:website", "of this project; project:* of all (also --all)"),
+    "session": QueryFilter(
+        "session:abc123",
+        "of this conversation",
+        matches=lambda row, value, _: row.session.startswith(value),
     ),
-    "session": QueryFilter("session:abc123", "of this conversation"),
     "day": QueryFilter(
         "day:2026-02-09",
         "of this day; after:7d since then; before:2026-03 before it\n"
         "days: 2026-02-09, 2026-02, 7d, yesterday, mon, 14-mar, 3-weeks-ago",
         _DATES,
         is_date=True,
+        matches=lambda row, value, _: row.day == value,
     ),
-    "after": QueryFilter("after:7d", "", _DATES, is_date=True, excludes=False),
-    "before": QueryFilter("before:2026-03", "", _DATES, is_date=True, excludes=False),
+    "after": QueryFilter("after:7d", "", _DATES, is_date=True),
+    "before": QueryFilter("before:2026-03", "", _DATES, is_date=True),
     "as-of": QueryFilter(
         "as-of:2026-03-01",
         "notes as they were at the end of that day",
         _DATES,
         is_date=True,
-        excludes=False,
     ),
-    "kind": QueryFilter("kind:note", ", ".join(KINDS), KINDS),
-    "is": QueryFilter("is:pinned", ", ".join(IS), IS),
-    "has": QueryFilter("has:evidence", "whose conversation can still be opened", ("evidence",)),
-    "path": QueryFilter("path:docs/", "of files under this path"),
-    "branch": QueryFilter("branch:main", "whose turn ran on this branch"),
-    "by": QueryFilter("by:ana", "shared by this person"),
+    "kind": QueryFilter(
+        "kind:note", ", ".join(KINDS), KINDS, matches=lambda row, value, _: row.kind == value
+    ),
+    "is": QueryFilter(
+        "is:pinned",
+        ", ".join(IS),
+        IS,
+        matches=lambda row, value, request: _flag(row, value, request.day),
+        field="flags",
+    ),
+    "has": QueryFilter(
+        "has:evidence",
+        "whose conversation can still be opened",
+        ("evidence",),
+        matches=lambda row, value, _: any(anchor.path for anchor in row.anchors),
+        field="has",
+    ),
+    "path": QueryFilter(
+        "path:docs/",
+        "of files under this path",
+        matches=lambda row, value, _: value.lower() in row.path.lower(),
+        field="paths",
+    ),
+    "branch": QueryFilter(
+        "branch:main",
+        "whose turn ran on this branch",
+        matches=lambda row, value, _: safe_branch(row.marks.get("branch", "")) == value,
+        field="branches",
+        several=any,
+    ),
+    "by": QueryFilter(
+        "by:ana",
+        "shared by this person",
+        matches=lambda row, value, _: row.author == value,
+        field="authors",
+        several=any,
+    ),
 }
 FILTER_KEYS = tuple(FILTERS)
+#: (field, several, matches) of each filter that the vector index cannot check.
+_CHECKED_HERE = tuple(
+    (known.field, known.several, known.matches)
+    for known in FILTERS.values()
+    if known.field and known.matches
+)
 
 _TOKEN = re.compile(
     r'(?P<neg>-)?(?:(?P<key>[a-z]+(?:-[a-z]+)?):)?(?:"(?P<quoted>[^"]*)"|(?P<word>[^\s"]+))'
@@ -220,7 +266,7 @@ class SearchRequest(msgspec.Struct):
             known = FILTERS.get(key.lstrip("-"))
             if known is None:
                 why = f"did you mean {_nearest(key.lstrip('-'))}: ?"
-            elif key.startswith("-") and not known.excludes:
+            elif key.startswith("-") and not known.matches:
                 why = f"{key[1:]}: has no exclusion"
             else:
                 why = ", ".join(known.values)
@@ -235,14 +281,10 @@ class SearchRequest(msgspec.Struct):
         """
         return bool(
             self.filter.sessions
-            or self.has
-            or self.flags
-            or self.paths
-            or self.branches
-            or self.authors
             or self.phrases
             or self.excluded
             or self.excluded_filters
+            or any(getattr(self, field) for field, *_ in _CHECKED_HERE)
         )
 
     @property
@@ -263,21 +305,18 @@ class SearchRequest(msgspec.Struct):
         """Whether the note of a row meets all conditions except the excluded words."""
         if not self.filter.admits(row.day, row.agent, row.session, row.kind):
             return False
-        if any(part.lower() not in row.path.lower() for part in self.paths):
-            return False
-        if self.branches and _branch(row) not in self.branches:
-            return False
-        if self.authors and row.author not in self.authors:
-            return False
-        if "evidence" in self.has and not _has_evidence(row):
-            return False
-        if any(not _flag(row, flag, self.day) for flag in self.flags):
-            return False
+        for field, several, matches in _CHECKED_HERE:
+            values = getattr(self, field)
+            if values and not several(matches(row, value, self) for value in values):
+                return False
         if self.phrases:
             text = _spelled(row.note_text or row.embedded)
             if any(_spelled(phrase) not in text for phrase in self.phrases):
                 return False
-        return not any(_matches(row, key, value, self.day) for key, value in self.excluded_filters)
+        return not any(
+            (match := FILTERS[key].matches) and match(row, value, self)
+            for key, value in self.excluded_filters
+        )
 
     def excludes(self, row: Row) -> bool:
         """Whether the note of a row contains an excluded word or phrase."""
@@ -341,33 +380,9 @@ def _flag(row: Row, flag: str, today: str) -> bool:
     }[flag]
 
 
-def _has_evidence(row: Row) -> bool:
-    """Whether an anchor of the note names a transcript."""
-    return any(anchor.path for anchor in row.anchors)
-
-
-def _branch(row: Row) -> str:
-    """The git branch of the note's turn; '' if unknown."""
-    return safe_branch(row.marks.get("branch", ""))
-
-
 def is_expired(marks: dict[str, str], today: str) -> bool:
     """Whether the expiry day of a note is before *today* (ISO day)."""
     return "" < marks.get("expires", "") < today
-
-
-def _matches(row: Row, key: str, value: str, today: str) -> bool:
-    return {
-        "agent": lambda: row.agent == value,
-        "kind": lambda: row.kind == value,
-        "session": lambda: row.session.startswith(value),
-        "path": lambda: value.lower() in row.path.lower(),
-        "day": lambda: row.day == value,
-        "branch": lambda: _branch(row) == value,
-        "by": lambda: row.author == value,
-        "has": lambda: _has_evidence(row),
-        "is": lambda: _flag(row, value, today),
-    }[key]()
 
 
 def parse(raw: str, today: date | None = None, **options: Any) -> SearchRequest:
@@ -388,25 +403,21 @@ def parse(raw: str, today: date | None = None, **options: Any) -> SearchRequest:
         "session": [],
         "kind": [],
         "project": request.projects,
-        "has": request.has,
-        "is": request.flags,
-        "path": request.paths,
-        "branch": request.branches,
-        "by": request.authors,
+        **{key: getattr(request, known.field) for key, known in FILTERS.items() if known.field},
     }
     days = ["", ""]
     for match in _TOKEN.finditer(text):
         value = match["quoted"] if match["quoted"] is not None else match["word"]
         key, negative = match["key"] or "", bool(match["neg"])
         known = FILTERS.get(key)
-        if known and value and (known.excludes or not negative):
+        if known and value and (known.matches or not negative):
             if known.is_date and _apply_date(request, days, key, value, negative, today):
                 continue
             if not known.is_date and _apply(request, lists, key, value, negative):
                 continue
         if key:
             words.append(match[0])
-            is_meant = known and (known.values or (negative and not known.excludes))
+            is_meant = known and (known.values or (negative and not known.matches))
             if value and (is_meant or (known is None and _nearest(key))):
                 request.misread.append(f"{match['neg'] or ''}{key}:{value}"[:60])
         elif negative and value and (match["quoted"] is not None or _EXCLUDABLE.fullmatch(value)):
