@@ -1,4 +1,4 @@
-"""Draw the pictures of README and the documentation: ``python -m screenshots.make``.
+"""Draw the pictures of README and the documentation: ``python -m screenshots.make [NAME…]``.
 
 Each scene is a list of keys, pressed in the app on the demo. ``screenshots.record`` draws the
 moving picture.
@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
@@ -106,9 +107,11 @@ def demo() -> Iterator[Memory]:
 
 
 def main() -> None:
-    """Write ``screenshots/NAME.svg`` of every scene."""
+    """Write ``screenshots/NAME.svg`` of the scenes named as arguments, by default of all."""
+    names = sys.argv[1:] or list(SCENES)
     with demo() as memory:
-        for name, (theme, keys) in SCENES.items():
+        for name in names:
+            theme, keys = SCENES[name]
             asyncio.run(scene(Library(memory), name, theme, keys))
             print(f"screenshots/{name}.svg")
 

@@ -15,7 +15,7 @@ from memsearch_tui.library import ProjectRow
 from memsearch_tui.screens.page import Page, page_keys
 from memsearch_tui.widgets.pieces import Row
 
-_NARROW = 62  # columns; below, a row has only the name and the number of notes
+_NARROW = 64  # width of the app; below, a row has only the name and the number of notes
 
 
 class ProjectsScreen(Page[str]):
@@ -44,7 +44,7 @@ class ProjectsScreen(Page[str]):
 
     def _row(self, index: int, width: int) -> Row:
         row = self._rows[self._list.keys[index]]
-        if width < _NARROW:
+        if self.app.size.width < _NARROW:
             name = f"{cut_middle(row.name, 24):24s} "
             return [(name, "strong"), (f"{row.entries:7,}", "text" if row.here else "warn")]
         gone = "  folder is gone" if not row.here else ""

@@ -47,7 +47,8 @@ def test_every_filter_is_described(capsys):
     page = (Path(__file__).parents[2] / "docs" / "reference" / "queries.md").read_text()
     for key, one in FILTERS.items():
         assert one.example.startswith(f"{key}:")
-        assert f"{key}:" in help_ and f"`{key}:" in page
+        assert f"{key}:" in help_, f"`memsearch help query` lacks {key}:"
+        assert f"`{key}:" in page, f"add {key}: to the table of docs/reference/queries.md"
 
 
 def test_help_of_a_command_is_its_help(capsys):

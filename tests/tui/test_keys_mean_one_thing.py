@@ -45,8 +45,15 @@ def test_a_key_of_a_page_does_what_it_does_elsewhere():
             if binding.description:
                 meanings[binding.key].add(binding.description.split()[0].casefold())
     shared = {"enter", "right", "l", "escape"}  # open, and back, whatever the page calls it
-    several = {key for key, words in meanings.items() if len(words) > 1} - shared
-    assert not several, sorted(several)
+    several = {
+        key: sorted(words)
+        for key, words in meanings.items()
+        if len(words) > 1 and key not in shared
+    }
+    assert not several, (
+        f"first words of the descriptions of a key differ: {several}. Choose another key: "
+        "docs/reference/keys.md lists those in use"
+    )
 
 
 def test_q_closes_a_page_and_at_the_list_the_app(world):

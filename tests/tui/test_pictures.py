@@ -374,4 +374,7 @@ def test_screen(snap_compare, world, monkeypatch, name, size, theme):
 
     app: MemsearchApp = world.app()
     app.theme = theme
-    assert snap_compare(app, terminal_size=size, run_before=still)
+    assert snap_compare(app, terminal_size=size, run_before=still), (
+        "if the new look is wanted: "
+        f'pytest tests/tui/test_pictures.py -m "" -k {name} --snapshot-update'
+    )

@@ -175,7 +175,7 @@ def test_a_narrow_header_says_what_needs_a_decision(world):
     drive(app, steps, size=(38, 20))
 
 
-@pytest.mark.parametrize("width", [38, 61, 80])
+@pytest.mark.parametrize("width", [38, 63, 64, 80])
 def test_projects_have_only_whole_columns(world, width):
     app = world.app()
 
@@ -186,7 +186,8 @@ def test_projects_have_only_whole_columns(world, width):
         shown = app.screen._list.line(0).text
         assert "391" in shown and "…" not in shown
         heads = str(app.screen._list.border_title)
-        assert len(heads) <= width - 6 and ("folder" in heads) == ("/s" in shown)
+        assert len(heads) <= width - 6, "the names of the columns do not fit: raise _NARROW"
+        assert ("folder" in heads) == ("/s" in shown), "names and values choose by different widths"
 
     drive(app, steps, size=(width, 24))
 

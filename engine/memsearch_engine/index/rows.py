@@ -80,8 +80,9 @@ class Row(msgspec.Struct):
         stale: ``gone``, ``partly``, ``moved`` or '' (``staleness.finding.NoteStaleness``).
         stale_why: a remark on the stale references.
         unmerged: the branch of its commit if it was not merged; else empty.
-        note_text: the embedded text of the whole note if it has several chunks. Rows of the catalog
-            have it after ``Catalog.add_note_texts``.
+        note_text: the embedded text of the whole note if it has several chunks, else ''. The
+            headings above the note are repeated in each chunk. Rows of the catalog have it after
+            ``Catalog.add_note_texts``.
     """
 
     id: int

@@ -23,7 +23,8 @@ class CatalogStatistics:
 
         Returns:
             The keys ``files``, ``failed``, ``entries``, ``days``, ``chunks`` and ``distinct``
-            (chunks without duplicates).
+            (chunks without duplicates). They are fields of ``service.answers.Indexed`` and keys of
+            ``stats --json``.
         """
         where, values = ("project=?", (project,)) if project else ("1", ())
         query = self._database.query
