@@ -210,20 +210,16 @@ def _count(
         count.turns += 1
         before = known.get(turn.turn)
         outcome = _outcome(pipeline, turn, memory, before, planned)
-        if outcome == "trivial":
-            count.trivial += 1
-        elif outcome == "homeless":
-            count.homeless += 1
+        name = outcome if outcome in ("trivial", "homeless", "new") else "known"
+        setattr(count, name, getattr(count, name) + 1)
+        if outcome == "homeless":
             made.gone[turn.cwd] = made.gone.get(turn.cwd, 0) + 1
         elif outcome == "new":
-            count.new += 1
             count.tokens += tokens_of(turn)
             count.first_day = min(filter(None, (count.first_day, day)), default="")
             count.last_day = max(count.last_day, day)
             start = start or turn.started
             new.append(turn.turn)
-        else:
-            count.known += 1
         if outcome != before:
             started = when.timestamp() if when else 0.0
             notes.append(

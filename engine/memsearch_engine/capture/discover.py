@@ -52,17 +52,6 @@ class FoundAgent(msgspec.Struct):
     can: list[str]
 
 
-def _can(name: str) -> list[str]:
-    tells = agent_registry.agent(name).tells
-    return [
-        "sessions",
-        *(["capture"] if tells else []),
-        *tells,
-        *(["native"] if agent_registry.part(name, "cli") else []),
-        *(["mcp"] if name in CLIENTS else []),
-    ]
-
-
 def discover(
     home: Home,
     folders: AgentFolders,
@@ -99,6 +88,7 @@ def discover(
         for who, _, outcome, number in counts:
             if who == agent:
                 outcomes[outcome] += number
+        tells = agent_registry.agent(agent).tells
         newest = max(mine, key=lambda seen: seen.modified, default=None)
         rows.append(
             FoundAgent(
@@ -111,7 +101,13 @@ def discover(
                 subagent_sessions=sum(bool(seen.parent) for seen in mine),
                 turns=sum(outcomes.values()),
                 **outcomes,
-                can=_can(agent),
+                can=[
+                    "sessions",
+                    *(["capture"] if tells else []),
+                    *tells,
+                    *(["native"] if agent_registry.part(agent, "cli") else []),
+                    *(["mcp"] if agent in CLIENTS else []),
+                ],
             )
         )
     return rows

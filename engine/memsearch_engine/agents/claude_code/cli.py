@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 from pathlib import Path
-from typing import Any
 
+from memsearch_engine.agents.transcripts.model import json_file
 from memsearch_engine.core.home import user_home
 from memsearch_engine.core.llm.cli import AgentCli, CliCall, last_message
 from memsearch_engine.core.llm.reply import ModelError
@@ -80,14 +79,8 @@ def _login(private: Path) -> str:
     ``--restricted`` ignores the user's other settings.
     """
     base = Path(os.environ.get("CLAUDE_CONFIG_DIR") or user_home() / ".claude")
-    values: dict[str, Any] = {}
-    with contextlib.suppress(OSError, ValueError):
-        theirs = json.loads((base / "settings.json").read_bytes())
-        values = {
-            name: theirs[name]
-            for name in ("apiKeyHelper", "env")
-            if isinstance(theirs, dict) and name in theirs
-        }
+    theirs = json_file(base / "settings.json")
+    values = {name: theirs[name] for name in ("apiKeyHelper", "env") if name in theirs}
     file = private / "settings.json"
     file.write_text(json.dumps(values), encoding="utf-8")
     return str(file)

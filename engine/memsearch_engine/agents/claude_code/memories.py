@@ -7,13 +7,13 @@ repository, also for sessions in a worktree or folder of it.
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from memsearch_engine.agents.agent_files import Cap, FileKind, Source, Where, listed, memory_folder
+from memsearch_engine.agents.transcripts.model import json_file, text_of
 from memsearch_engine.core import safe_files
 
 _CAP = Cap(lines=200, chars=25_000, stripped=True)
@@ -66,10 +66,6 @@ def _folders(root: Path, homes: list[Path]) -> Iterator[Path]:
 
 def _moved(settings: Path) -> Path | None:
     """Return the folder in the user's own settings. A project's settings may come from a clone."""
-    try:
-        values = json.loads(safe_files.read(settings, safe_files.MAX_SETTINGS))
-    except (OSError, ValueError, RecursionError):
-        return None
-    named = values.get("autoMemoryDirectory") if isinstance(values, dict) else None
-    path = Path(named).expanduser() if isinstance(named, str) and "\0" not in named else None
-    return path if path is not None and path.is_absolute() else None
+    named = text_of(json_file(settings, safe_files.MAX_SETTINGS).get("autoMemoryDirectory"))
+    path = Path("" if "\0" in named else named).expanduser()
+    return path if path.is_absolute() else None

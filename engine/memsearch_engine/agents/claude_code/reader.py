@@ -31,7 +31,11 @@ from typing import Any
 import msgspec
 
 from memsearch_engine.agents.claude_code import AGENT
-from memsearch_engine.agents.transcripts.jsonl import JsonlConversation, LinkedScanner
+from memsearch_engine.agents.transcripts.jsonl import (
+    JsonlConversation,
+    LinkedScanner,
+    turns_of_sub_agent,
+)
 from memsearch_engine.agents.transcripts.model import (
     SUB_AGENTS,
     Conversation,
@@ -400,11 +404,7 @@ class ClaudeConversation(JsonlConversation):
         if not name:
             return bool(call.output)
         file = Path(self.where.path.removesuffix(".jsonl"), "subagents", f"agent-{name[1]}.jsonl")
-        try:
-            own = Session(AGENT.name, file.stem, str(file), self.where.kind)
-            turns = JsonlConversation.turns(_SubAgentConversation(own))
-        except OSError:
-            return True
+        turns = turns_of_sub_agent(_SubAgentConversation, self.where, file)
         return any(turn.outside for turn in turns)
 
 

@@ -30,6 +30,7 @@ from memsearch_engine.agents.transcripts.model import (
     document,
     input_text,
     is_servers_tool,
+    json_file,
     set_result,
     table_of,
     tables_of,
@@ -59,11 +60,8 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _cwd(path: Path) -> str:
     """Return the session's folder from its manifest, ``""`` if unknown."""
-    try:
-        found = document(safe_files.read(path.parent / f"{path.parent.name}.json", _MAX_MANIFEST))
-    except (OSError, ValueError, RecursionError):
-        return ""
-    return text_of(table_of(found).get("cwd"))
+    manifest = path.parent / f"{path.parent.name}.json"
+    return text_of(json_file(manifest, _MAX_MANIFEST).get("cwd"))
 
 
 def _blocks(message: dict[str, Any]) -> list[dict[str, Any]]:

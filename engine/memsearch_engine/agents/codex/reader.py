@@ -27,7 +27,12 @@ from typing import Any
 import msgspec
 
 from memsearch_engine.agents.codex import AGENT
-from memsearch_engine.agents.transcripts.jsonl import JsonlConversation, Scanner, turns_back
+from memsearch_engine.agents.transcripts.jsonl import (
+    JsonlConversation,
+    Scanner,
+    turns_back,
+    turns_of_sub_agent,
+)
 from memsearch_engine.agents.transcripts.model import (
     SUB_AGENTS,
     Session,
@@ -107,15 +112,6 @@ class _Kind(msgspec.Struct):
 
 _decode = msgspec.json.Decoder(_Line).decode
 _kind = msgspec.json.Decoder(_Kind).decode
-
-
-def _took_in(file: Path) -> bool:
-    """Return whether a sub-agent took in content from outside."""
-    try:
-        turns = _Rollout(Session(AGENT.name, file.stem, str(file), Reader.kind)).turns()
-    except OSError:
-        return True
-    return any(turn.outside for turn in turns)
 
 
 def _is_child(file: Path, session: str) -> bool:
@@ -500,7 +496,11 @@ class CodexConversation(_Rollout):
                 turn.turn = self.ids[place]
         for turn in found:
             sent_off = [call for call in turn.tools if call.name in SUB_AGENTS]
-            turn.outside = turn.outside or any(map(_took_in, self._sub_agents(sent_off)))
+            turn.outside = turn.outside or any(
+                theirs.outside
+                for file in self._sub_agents(sent_off)
+                for theirs in turns_of_sub_agent(_Rollout, self.where, file)
+            )
         return found
 
     def _sub_agents(self, calls: list[ToolCall]) -> set[Path]:

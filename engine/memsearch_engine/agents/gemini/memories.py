@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from memsearch_engine.agents.agent_files import Source, Where, memory_folder
+from memsearch_engine.agents.transcripts.model import json_file, table_of, text_of
 from memsearch_engine.core import safe_files
 
 _SLUG = re.compile(r"[a-z0-9._-]{1,255}", re.IGNORECASE)
@@ -27,10 +27,6 @@ def sources(where: Where) -> Iterator[Source]:
 
 def _slug(file: Path, root: Path) -> str:
     """Return the name of a project's folder, ``""`` if it has none."""
-    try:
-        registry = json.loads(safe_files.read(file, safe_files.MAX_SETTINGS))
-    except (OSError, ValueError, RecursionError):
-        return ""
-    projects = registry.get("projects") if isinstance(registry, dict) else None
-    slug = projects.get(str(root)) if isinstance(projects, dict) else None
-    return slug if isinstance(slug, str) and _SLUG.fullmatch(slug) and slug.strip(".") else ""
+    projects = table_of(json_file(file, safe_files.MAX_SETTINGS), "projects")
+    slug = text_of(projects.get(str(root)))
+    return slug if _SLUG.fullmatch(slug) and slug.strip(".") else ""

@@ -28,8 +28,8 @@ from memsearch_engine.agents.transcripts.model import (
     ToolCall,
     Turn,
     blocks_text,
-    document,
     input_text,
+    json_file,
     set_result,
     table_of,
     text_of,
@@ -37,7 +37,6 @@ from memsearch_engine.agents.transcripts.model import (
 from memsearch_engine.agents.transcripts.readers import FileReader
 from memsearch_engine.agents.transcripts.records import decoded
 from memsearch_engine.agents.transcripts.sqlite import stamp
-from memsearch_engine.core import safe_files
 
 _FILE, _MAIN = "wire.jsonl", "main"
 _MAX_STATE = 1024 * 1024
@@ -201,10 +200,7 @@ class KimiConversation(WithSubAgents):
 
 def _state(file: Path) -> dict[str, Any]:
     """Return the client's record of a session, by its file of events; ``{}`` if unreadable."""
-    try:
-        return table_of(document(safe_files.read(file.parents[2] / "state.json", _MAX_STATE)))
-    except (OSError, ValueError, RecursionError, IndexError):
-        return {}
+    return json_file(file.parent.parent.parent / "state.json", _MAX_STATE)
 
 
 class Reader(FileReader):

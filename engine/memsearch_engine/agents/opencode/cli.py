@@ -93,7 +93,9 @@ class Cli(AgentCli):
             part = table_of(event, "part")
             known = True
             if event.get("type") == "error":
-                raise ModelError(f"opencode: {_reason(event.get('error'))[:200]}", again=True)
+                error = event.get("error")
+                reason = str(table_of(error, "data").get("message") or error)
+                raise ModelError(f"opencode: {reason[:200]}", again=True)
             if event.get("type") == "text":
                 texts.append(str(part.get("text") or ""))
             elif event.get("type") == "step_finish":
@@ -144,10 +146,6 @@ def _copy_keys(folder: Path) -> None:
         return  # no provider has a key in it
     (folder / "auth.json").touch(mode=0o600)
     (folder / "auth.json").write_bytes(keys)
-
-
-def _reason(error: object) -> str:
-    return str(table_of(error, "data").get("message") or error)
 
 
 def _number(value: object) -> int:

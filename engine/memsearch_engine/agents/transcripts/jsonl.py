@@ -296,20 +296,26 @@ class WithSubAgents(JsonlConversation):
     @cached_property
     def _they_took_in(self) -> bool:
         files = list(self.sub_agents()) if _PLAIN.fullmatch(self.session) else []
-        for file in files:
-            try:
-                own = Session(self.agent, file.stem, str(file), self.where.kind)
-                turns = JsonlConversation.turns(type(self)(own))
-            except OSError:
-                turns = []
-            if not turns or any(turn.outside for turn in turns):
-                return True
-        return not files
+        turns = [turns_of_sub_agent(type(self), self.where, file) for file in files]
+        return not turns or any(not some or any(turn.outside for turn in some) for some in turns)
+
+
+def turns_of_sub_agent(kind: type[JsonlConversation], session: Session, file: Path) -> list[Turn]:
+    """Return the turns in a sub-agent's file.
+
+    If it cannot be read, it is one turn that took in content from outside.
+    """
+    try:
+        own = Session(session.agent, file.stem, str(file), session.kind)
+        return JsonlConversation.turns(kind(own))
+    except OSError:
+        return [Turn(session.agent, file.stem, "", outside=True)]
 
 
 def _scan(path: str, scanner: Callable[[], Scanner], cache: Path | None) -> Offsets:
     info = os.stat(path)
-    head = _head_digest(path)
+    with regular(path) as file:
+        head = digest(file.read(_HEAD), size=8)
     stored = _load(path, cache) if info.st_size >= _WORTH_AN_INDEX else None
     known = Offsets(_LAYOUT, info.st_ino, head, info.st_size, [], [], {}, {})
     if (
@@ -370,11 +376,6 @@ def _scanned(path: str, scan: Scanner, known: Offsets) -> Offsets:
         before,
         scan.after,
     )
-
-
-def _head_digest(path: str) -> str:
-    with regular(path) as file:
-        return digest(file.read(_HEAD), size=8)
 
 
 def _load(path: str, cache: Path | None) -> Offsets | None:

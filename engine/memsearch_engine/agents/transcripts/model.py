@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from memsearch_engine.core import safe_files
 from memsearch_engine.core.own_prompts import is_ours
 
 _AT_ONCE = 8
@@ -533,10 +534,15 @@ def value_of(given: object) -> Any:
         return None
 
 
-def json_file(path: Path) -> dict[str, Any]:
-    """Return the JSON object in a file; ``{}`` if there is none or it cannot be read."""
+def json_file(path: Path, limit: int = 0) -> dict[str, Any]:
+    """Return the JSON object in a file; ``{}`` if there is none or it cannot be read.
+
+    Args:
+        limit: for files that another person may have made: the largest size in bytes. Links out of
+            their folder are not followed then.
+    """
     try:
-        return table_of(document(path.read_bytes()))
+        return table_of(document(safe_files.read(path, limit) if limit else path.read_bytes()))
     except (OSError, ValueError, RecursionError):
         return {}
 

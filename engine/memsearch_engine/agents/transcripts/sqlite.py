@@ -109,7 +109,8 @@ def reading(path: str) -> Iterator[sqlite3.Connection]:
             continue
         try:
             db.execute(f"PRAGMA busy_timeout={_BUSY_MS}")
-            db.text_factory = _text
+            # decode leniently, so that one invalid value does not spoil other rows
+            db.text_factory = lambda raw: raw.decode("utf-8", "replace")
             db.execute("SELECT count(*) FROM sqlite_master").fetchone()
         except sqlite3.Error as reason:
             db.close()
@@ -154,11 +155,6 @@ def moment(text: object) -> float:
         return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError, OSError):
         return 0.0
-
-
-def _text(raw: bytes) -> str:
-    """Decode text leniently, so that one invalid value does not spoil other rows."""
-    return raw.decode("utf-8", "replace")
 
 
 def table(value: object) -> dict[str, Any]:
