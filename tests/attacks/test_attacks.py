@@ -9,8 +9,10 @@ import pytest
 from tests.attacks import attacks
 
 _SIZE = 0.06
-#: These start many processes each.
+#: These start many processes each, or take more than three seconds.
 _SLOW = (
+    attacks.orders_come_with_a_clone,
+    attacks.others_read_the_home,
     attacks.repository_runs_a_program,
     attacks.escapes_reach_the_terminal,
     attacks.links_lead_out_of_a_clone,

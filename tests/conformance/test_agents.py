@@ -231,10 +231,8 @@ def test_an_agent_whose_sessions_are_read_is_found_and_opened(many, agent):
     is_read(many, agent)
 
 
-@pytest.mark.parametrize(
-    "agent",
-    [*(pytest.param(name, marks=pytest.mark.slow) for name in agent_registry.live()), "pocket"],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("agent", [*agent_registry.live(), "pocket"])
 def test_an_agent_does_all_that_is_promised(many, agent):
     is_whole(many, agent)
 

@@ -10,8 +10,12 @@ from tests.faults import scenarios
 
 #: The share of the full size that a test run injects.
 _SIZE = 0.2
-#: These start many processes each.
+#: These start many processes each, or take more than three seconds.
 _SLOW = (
+    scenarios.killed_while_writing,
+    scenarios.broken_disk,
+    scenarios.many_writers,
+    scenarios.hostile_text,
     scenarios.killed_while_capturing,
     scenarios.killed_while_learning,
     scenarios.killed_service,

@@ -124,11 +124,12 @@ def everywhere(box: Box, secret: str) -> list[str]:
     return sorted(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("secret", "how"),
     [
         pytest.param(SECRET, ["--text", SECRET], id="text"),
-        pytest.param(SHAPED, ["--text", SHAPED], id="shaped", marks=pytest.mark.slow),
+        pytest.param(SHAPED, ["--text", SHAPED], id="shaped"),
     ],
 )
 def test_a_secret_that_is_everywhere_is_gone_and_it_is_proved(box, secret, how):
