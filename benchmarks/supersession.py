@@ -22,7 +22,9 @@ from memsearch_engine.index import embed
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.scan import scan
 from memsearch_engine.index.vector_index import VectorIndex
-from memsearch_engine.search.supersession.background import Comparer, compare_all
+from memsearch_engine.search.supersession.background import Comparer
+
+from tests.evaluation.compared import compare_all
 
 
 def measured(chunks: int) -> None:

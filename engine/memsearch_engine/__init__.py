@@ -283,7 +283,7 @@ _PUBLIC = {
     "Section": "search.sections",
     "Service": "service.api",
     "ServiceStatus": "service.answers",
-    "SessionHits": "search.sessions",
+    "SessionHits": "search.hits",
     "SessionMemory": "longterm.store",
     "SessionMemoryUsage": "longterm.store",
     "Settings": "core.settings",
@@ -303,7 +303,7 @@ _PUBLIC = {
     "STOP_WORDS": "index.analyze",
     "Summarize": "core.settings",
     "Supersession": "search.supersession.listing",
-    "Supersessions": "injection.supersessions",
+    "Supersessions": "injection.api",
     "Sync": "sync.api",
     "SyncAnswer": "sync.run",
     "SyncRound": "sync.state:Round",
@@ -369,13 +369,12 @@ if TYPE_CHECKING:
     from memsearch_engine.index.analyze import STOP_WORDS
     from memsearch_engine.index.catalog import Stale
     from memsearch_engine.index.rows import LONGTERM_KINDS, Failure, IndexResult, Row
-    from memsearch_engine.injection.api import Injections
+    from memsearch_engine.injection.api import Injections, Supersessions
     from memsearch_engine.injection.injection_log import InjectionRecord
     from memsearch_engine.injection.notes import changed_files as files_named
     from memsearch_engine.injection.notes import outcome_lines as outcomes_in
     from memsearch_engine.injection.prompt import PromptInjection
     from memsearch_engine.injection.session_start import Context, fenced
-    from memsearch_engine.injection.supersessions import Supersessions
     from memsearch_engine.journal.files import DayFile, count_entries
     from memsearch_engine.journal.history import Change
     from memsearch_engine.journal.model import Anchor, Document, Entry, QuarantineReason
@@ -407,12 +406,11 @@ if TYPE_CHECKING:
     from memsearch_engine.search.dates import date_in_words, parse_date
     from memsearch_engine.search.explain import Absence
     from memsearch_engine.search.files import Files
-    from memsearch_engine.search.hits import Answer, Hit
+    from memsearch_engine.search.hits import Answer, Hit, SessionHits
     from memsearch_engine.search.request import FILTER_KEYS, FILTERS, KINDS, SearchRequest
     from memsearch_engine.search.request import IS as FLAGS
     from memsearch_engine.search.request import parse as parse_query
     from memsearch_engine.search.sections import Section
-    from memsearch_engine.search.sessions import SessionHits
     from memsearch_engine.search.supersession.contradictions import Contradiction
     from memsearch_engine.search.supersession.listing import Supersession
     from memsearch_engine.search.supersession.revisions import Revision

@@ -37,8 +37,8 @@ from memsearch_engine.journal.files import read_day
 from memsearch_engine.search import hybrid
 from memsearch_engine.search.request import SearchRequest
 from memsearch_engine.search.retrieve import Sources
-from memsearch_engine.search.supersession.background import compare_all
 
+from tests.evaluation.compared import compare_all
 from tests.evaluation.intervals import report
 
 WAYS = ("hybrid", "bm25", "dense")

@@ -31,9 +31,9 @@ from memsearch_engine.search.hits import Answer
 from memsearch_engine.search.request import parse
 from memsearch_engine.search.retrieve import Sources
 from memsearch_engine.search.spelling import absent, correct
-from memsearch_engine.search.supersession.background import compare_all
 
 from memsearch_tui.demo import build, stories
+from tests.evaluation.compared import compare_all
 
 HERE = Path(__file__).parent
 END = date(2026, 11, 20)

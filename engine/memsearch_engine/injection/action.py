@@ -256,11 +256,8 @@ class ActionAdviser:
         for row in sorted(rows, key=lambda row: (row.day, row.time), reverse=True):
             if not is_named(row.text) or self._row(row.entry_id) is None:
                 continue
-            entry = self.files.current_entry(row)
-            lines = notes.outcome_lines(entry.body) if entry else []
-            line = next(
-                (line for line in lines if is_named(line) and _settles(_without(line, words))), ""
-            )
+            named = (line for line in self._lines(row) if is_named(line))
+            line = next((line for line in named if _settles(_without(line, words))), "")
             if line and (advice := self._newest(self.space, row, line, is_named)):
                 yield advice
                 weighed += 1
@@ -284,7 +281,8 @@ class ActionAdviser:
             return row, f"{when}: {line}" if when else line
         if not is_named(newest.text) or self._row(newest.entry_id) is None:
             return None
-        outcome = self._settling(newest, set(analyze.terms(line)))
+        settling = [one for one in self._lines(newest) if _settles(one)]
+        outcome = _most_similar(settling, set(analyze.terms(line)))
         whose = author_label(newest.path, newest.marks, date.today())
         when = f"{newest.day} {whose}" if whose else newest.day
         text = f"{when}: {outcome} (earlier, {row.day}: {_quoted(line)})"
@@ -296,23 +294,15 @@ class ActionAdviser:
         Returns:
             ``""`` if no line shares enough words.
         """
-        entry, terms = self.files.current_entry(row), set(analyze.terms(complaint))
-        lines = (
-            [line for line in notes.outcome_lines(entry.body) if not line.startswith(notes.ERRORS)]
-            if entry
-            else []
-        )
-        shared = {line: len(terms & set(analyze.terms(line))) for line in lines}
-        best = max(shared, key=lambda line: shared[line], default="")
-        return best if best and shared[best] >= _SHARED else ""
+        terms = set(analyze.terms(complaint))
+        lines = [line for line in self._lines(row) if not line.startswith(notes.ERRORS)]
+        best = _most_similar(lines, terms)
+        return best if len(terms & set(analyze.terms(best))) >= _SHARED else ""
 
-    def _settling(self, row: Row, terms: set[str]) -> str:
-        """Return a note's line with a decision that shares most words with *terms*, or ``""``."""
+    def _lines(self, row: Row) -> list[str]:
+        """Return the lines of a note's current text that give its outcome."""
         entry = self.files.current_entry(row)
-        lines = (
-            [line for line in notes.outcome_lines(entry.body) if _settles(line)] if entry else []
-        )
-        return max(lines, key=lambda line: len(terms & set(analyze.terms(line))), default="")
+        return notes.outcome_lines(entry.body) if entry else []
 
     def _note_of_fix(self, fix: Fix) -> Row | None:
         """The note of the turn that fixed an error.
@@ -348,9 +338,7 @@ def select(
     before = injection_log.session_injections(home, agent, session)
     for one in found:
         terms = set(analyze.terms(one.subject))
-        if one.entry in before.entries:
-            continue
-        if any(
+        if one.entry in before.entries or any(
             notes.are_similar(terms, other)
             for _, other in injection_log.demotions(home, [one.entry])
         ):
@@ -385,6 +373,11 @@ def _was_rephrased(fix: Fix) -> bool:
     before, after = Counter(fix.met.command.split()), Counter(fix.mended.command.split())
     added = after - before
     return not before - after and bool(added) and not any(_BYPASSES.match(word) for word in added)
+
+
+def _most_similar(lines: list[str], terms: set[str]) -> str:
+    """Return the line that shares most words with *terms*; ``""`` of none."""
+    return max(lines, key=lambda line: len(terms & set(analyze.terms(line))), default="")
 
 
 def _settles(line: str) -> bool:

@@ -1,7 +1,8 @@
-"""What is injected into sessions, looked at beforehand and afterwards."""
+"""Parts of ``Memory``: what is injected into sessions, and which note supersedes which."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,11 @@ if TYPE_CHECKING:
     from memsearch_engine.core.home import Home
     from memsearch_engine.injection.injection_log import InjectionRecord
     from memsearch_engine.injection.prompt import PromptInjection
+    from memsearch_engine.search.request import SearchRequest
+    from memsearch_engine.search.sections import Section
+    from memsearch_engine.search.supersession.contradictions import Contradiction
+    from memsearch_engine.search.supersession.listing import Supersession
+    from memsearch_engine.search.supersession.revisions import Revision
 
 _LONG_S = 24 * 3600.0
 _MIN_NAME = 8  # digits by which a note may be named
@@ -103,3 +109,119 @@ class Injections:
         if not (found := change(self._scope.home, name)):
             raise NotFound(f"{name} {problem}", hint)
         return found
+
+
+class Supersessions:
+    """Which notes supersede which.
+
+    >>> with Memory() as memory:
+    ...     memory.supersession.contradictions()
+    []
+    """
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def trace(self, query: str | SearchRequest = "", *, note: str = "") -> list[Revision]:
+        """Return the notes on the topic of a query or note, oldest first. The last one is valid.
+
+        Args:
+            query: what to search for.
+            note: the id of a note on the topic, instead of a query.
+
+        Raises:
+            Unreachable: the service can't be started, or has no vectors to compare notes.
+        """
+        from memsearch_engine.search.request import request_of
+        from memsearch_engine.search.supersession.revisions import Revision
+
+        return self._scope.call(
+            "trace",
+            list[Revision],
+            timeout_s=_LONG_S,
+            request=request_of(query),
+            place=self._scope.place_param,
+            note=note,
+        )
+
+    def override(self, newer: str, older: str, yes: bool | None = True) -> bool | None:
+        """Store the owner's decision whether a note supersedes an older one.
+
+        A superseding note is found before the older one and injected in its place.
+
+        Args:
+            yes: None removes the decision, so that the texts decide.
+
+        Returns:
+            The previous decision.
+
+        Raises:
+            NotFound: there is no such entry.
+        """
+        from memsearch_engine.search.supersession.overrides import set_override
+
+        sections = [self._scope.section(name) for name in (older, newer)]
+        for section in sections:
+            check_is_note(self._scope.home, section)
+        names = [section.entry.id for section in sections]
+        if names[0] == names[1]:
+            raise UsageError("a note does not amend itself")
+        return set_override(self._scope.home, names[0], names[1], yes)
+
+    def pairs(self, name: str = "", *, limit: int = 20) -> list[Supersession]:
+        """Which note supersedes which, computed or decided by the owner.
+
+        Args:
+            name: a note: what it supersedes and what supersedes it, the most probable first.
+                Without it: probable pairs that are pending review, the newest first. ``override``
+                decides them.
+
+        Raises:
+            NotFound: no such entry.
+        """
+        from memsearch_engine.search.supersession import listing
+        from memsearch_engine.search.supersession.overrides import read_overrides
+
+        if self._scope.catalog is None:
+            return []
+        if not name:
+            return listing.undecided(
+                self._scope.catalog,
+                read_overrides(self._scope.home),
+                sorted({p.id for p in self._scope.projects}),
+                limit,
+            )
+        section = self._scope.section(name)
+        project = section.project or self._scope.project
+        found = listing.of_note(
+            self._scope.catalog, read_overrides(self._scope.home), project.id, section.entry.id
+        )[:limit]
+        if not found:
+            return []
+        from memsearch_engine.injection.notes import mark_withheld  # 6 MB, for what few notes have
+
+        return mark_withheld(found, project.memory, self._scope.journal.origin)
+
+    def contradictions(self, *, limit: int = 20) -> list[Contradiction]:
+        """Return undecided pairs of notes with two values for one setting, newest first."""
+        from memsearch_engine.search.supersession import contradictions
+        from memsearch_engine.search.supersession.overrides import read_overrides
+
+        if self._scope.catalog is None:
+            return []
+        return contradictions.undecided(
+            self._scope.catalog,
+            read_overrides(self._scope.home),
+            sorted({p.id for p in self._scope.projects}),
+            limit,
+        )
+
+
+def check_is_note(home: Home, section: Section) -> None:
+    """Raises UsageError where a section stands in an agent's own file."""
+    path = section.path
+    if path.startswith(f"{home.longterm_search}{os.sep}") and path.endswith(f"{os.sep}native.md"):
+        raise UsageError(
+            f"{section.entry.id} is in an agent's own file, and no note",
+            "`memsearch agents files import` makes one of it",
+        )

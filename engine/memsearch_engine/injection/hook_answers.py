@@ -16,6 +16,7 @@ TYPE_CHECKING = False  # importing `typing` takes 2 ms
 if TYPE_CHECKING:
     import mmap
     from collections.abc import Callable
+    from io import BufferedReader
     from typing import Any
 
 #: The fence of injected text, without its angle brackets: some agents write these in other
@@ -178,20 +179,13 @@ class HookAnswers:
 
     def _at_prompt(self, ready: dict[str, Any]) -> dict[str, Any]:
         """Return the notes that the service finds in time, and a line for the person."""
-        output: dict[str, Any] = {}
         wait_s = self._wait_s(ready, "wait_ms")
         if not wait_s:
-            return output
+            return {}
         found = self._ask("recall", {"prompt": self._prompt()[:_MAX_PROMPT]}, wait_s)
         if found is None:
             wire.start_service(self._home)
-            return output
-        text, line = found.get("text"), found.get("line")
-        if isinstance(text, str) and text:
-            output = _injected("UserPromptSubmit", text)
-            if ready.get("hint") and isinstance(line, str) and line:
-                output["systemMessage"] = line
-        return output
+        return _found("UserPromptSubmit", found or {}, ready)
 
     def _around_action(self, event: str) -> dict[str, Any]:
         """Return what is known about an action before it runs, or about its error."""
@@ -216,15 +210,9 @@ class HookAnswers:
                 return {}
             params["output"] = output[-_MAX_PROMPT:]
         found = self._ask("around", params, wait_s) or {}
-        text, line = found.get("text"), found.get("line")
-        if not isinstance(text, str) or not text:
-            return {}
         # as the agent calls the event: it may inject only after what ours injects before
         named = payload.get("hook_event_name")
-        answer = _injected(named if isinstance(named, str) else event, text)
-        if isinstance(line, str) and line and ready.get("hint"):
-            answer["systemMessage"] = line
-        return answer
+        return _found(named if isinstance(named, str) else event, found, ready)
 
     def _after_compaction(self, payload: dict[str, Any], ready: dict[str, Any]) -> str:
         """Return the additional text for a session after a compaction.
@@ -336,17 +324,23 @@ def _injected(event: str, text: str) -> dict[str, Any]:
     return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
 
 
+def _found(event: str, found: dict[str, Any], ready: dict[str, Any]) -> dict[str, Any]:
+    """Return a hook answer with the text that the service found, and its line for the person."""
+    text, line = found.get("text"), found.get("line")
+    answer = _injected(event, text) if isinstance(text, str) and text else {}
+    if answer and isinstance(line, str) and line and ready.get("hint"):
+        answer["systemMessage"] = line
+    return answer
+
+
 def text_for(agent: agent_registry.Agent, text: str) -> str:
     """Return injected *text* as *agent* gets it: it names its tools, in a fence it leaves whole."""
     if agent.tools:
         named = f"the tools {', '.join(agent.tools)}, or"
         text = text.replace("the memory-recall skill, or", named)
-    return _without_brackets(text) if agent.escapes else text
-
-
-def _without_brackets(text: str) -> str:
-    """Return *text* with its fence in square brackets, for agents that escape angle brackets."""
-    fences = ("<memsearch-memory ", "</memsearch-memory>")
+    if not agent.escapes:
+        return text
+    fences = ("<memsearch-memory ", "</memsearch-memory>")  # in square brackets for such agents
     rows = text.split("\n")
     return "\n".join(f"[{row[1:-1]}]" if row.startswith(fences) else row for row in rows)
 
@@ -376,29 +370,33 @@ def _mapped(path: object) -> mmap.mmap:
         OSError, ValueError: it is not a regular file, or it is empty.
     """
     import mmap
-    import stat
 
     if not isinstance(path, str) or not path:
         raise ValueError("no path")
-    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe would block
-    with open(fd, "rb"):
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise ValueError("no file")
-        return mmap.mmap(fd, 0, access=mmap.ACCESS_READ)
+    with _opened(path) as file:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+def _opened(path: str) -> BufferedReader:
+    """Open a file to read. Raises OSError, and ValueError if it is no regular file."""
+    import stat
+
+    # a pipe would block
+    file = open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
+    if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        return file
+    file.close()
+    raise ValueError("not a regular file")
 
 
 def _unreadable(config: str) -> str:
     """Return why the settings file can't be parsed; ``""`` if it can be, or if there is none."""
-    import stat
     import tomllib  # 5 ms
 
     if not os.path.lexists(config):
         return ""
     try:
-        # a pipe would block
-        with open(os.open(config, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                return "not a regular file"
+        with _opened(config) as file:
             tomllib.loads(file.read(_MAX_CONFIG).decode("utf-8"))
     except (OSError, ValueError) as error:
         return (error.strerror if isinstance(error, OSError) else "") or str(error)
@@ -413,9 +411,9 @@ def without_lines(text: str, lines: object) -> str:
     gone = set(lines) if isinstance(lines, list) else set()
     rows = [row for row in text.split("\n") if row not in gone]
     after = [*rows[1:], ""]
-    rows = [row for row, below in zip(rows, after) if not _is_day(row) or below.startswith("- ")]
+    rows = [
+        row
+        for row, below in zip(rows, after)
+        if len(row) != 10 or row[4] + row[7] != "--" or below.startswith("- ")
+    ]
     return "\n".join(rows) if any(row.startswith("- ") for row in rows) else ""
-
-
-def _is_day(row: str) -> bool:
-    return len(row) == 10 and row[4] + row[7] == "--"

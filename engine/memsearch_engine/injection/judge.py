@@ -19,8 +19,8 @@ from memsearch_engine.core.projects import Project
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.search import confidence
+from memsearch_engine.search.confidence import LogisticModel, probability
 from memsearch_engine.search.hits import Hit
-from memsearch_engine.search.logistic import LogisticModel, probability
 
 MODEL = LogisticModel(
     ("above", "coverage", "lead", "behind", "first"), -7.61, (1.39, 3.5, 9.22, 1.44, 0.17)

@@ -186,9 +186,8 @@ def select(
     """
     terms = set(analyze.query_terms(prompt))
     selection = _Selection(
-        home, limits, notes.NoteFiles(memory, origin), answer, terms, topics or {}
+        home, limits, notes.NoteFiles(memory, origin), answer, terms, topics or {}, (agent, session)
     )
-    selection.begin(agent, session)
     injection = PromptInjection()
     for hit in answer.hits:
         considered = Considered(
@@ -229,6 +228,7 @@ class _Selection:
         answer: the rated hits.
         terms: words of the prompt.
         topics: ``outcome.topics`` of the hits.
+        who: (agent, session).
     """
 
     def __init__(
@@ -239,6 +239,7 @@ class _Selection:
         answer: Answer,
         terms: set[str],
         topics: outcomes.Topics,
+        who: tuple[str, str],
     ) -> None:
         self.home, self.limits, self.files, self.answer = home, limits, files, answer
         self.terms, self.topics = terms, topics
@@ -249,13 +250,8 @@ class _Selection:
         self._conversations = {hit.id: (hit.row.agent, hit.row.session) for hit in answer.hits}
         #: conversation -> day of a later one on its topic, of which the session has a note
         self._later: dict[tuple[str, str], str] = {}
-
-    def begin(self, agent: str, session: str) -> None:
-        """Read what the session has already been given."""
-        self._who = (agent, session)
-        self._before = injection_log.session_injections(self.home, agent, session)
-        ids = [hit.id for hit in self.answer.hits]
-        self._demotions = injection_log.demotions(self.home, ids)
+        self._who, self._before = who, injection_log.session_injections(home, *who)
+        self._demotions = injection_log.demotions(home, [hit.id for hit in answer.hits])
         left = self.limits.session_tokens - self._before.tokens
         self._room = min(self.limits.prompt_tokens, left) - estimate(_HEAD) - _FENCE_TOKENS
 

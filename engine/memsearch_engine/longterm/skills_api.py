@@ -14,7 +14,7 @@ from memsearch_engine.core.errors import Conflict, MemsearchError, NotFound, Usa
 from memsearch_engine.core.ids import digest
 from memsearch_engine.core.settings import load
 from memsearch_engine.core.state import using
-from memsearch_engine.injection.supersessions import Supersessions
+from memsearch_engine.injection.api import Supersessions
 from memsearch_engine.journal.disk import locked
 from memsearch_engine.longterm import skill_drafts, skills
 from memsearch_engine.longterm.skill_drafts import SkillDraftResult

@@ -81,19 +81,14 @@ def fuse(catalog: Catalog, request: SearchRequest, found: Candidates) -> Fused:
     # a chunk without a vector gets the average similarity of the others: with 0 it would rank last
     # even if it is the only chunk with a word of the query
     unknown = sum(listed.values()) / len(listed) if listed and found.state.is_incomplete else 0.0
-    weight = _words_weight(request, found)
+    weight = _WORDS_WEIGHT_BESIDE_TWO if len(found.models) > 1 else _WORDS_WEIGHT
+    weight = _IDENTIFIER_WEIGHT if request.has_identifier else weight
     scores = {
         key: dense.get(key, unknown)
         + weight * (min(1.0, found.words.get(key, 0.0) / most) + covered) / 2
         for key, covered in coverage.items()
     }
     return Fused(scores, ranks, coverage)
-
-
-def _words_weight(request: SearchRequest, found: Candidates) -> float:
-    if request.has_identifier:
-        return _IDENTIFIER_WEIGHT
-    return _WORDS_WEIGHT_BESIDE_TWO if len(found.models) > 1 else _WORDS_WEIGHT
 
 
 def _scaled(found: Candidates, scores: DenseScores) -> tuple[float | None, ...]:

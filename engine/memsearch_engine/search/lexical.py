@@ -57,22 +57,15 @@ def search(
     left_out = LeftOut(request)
     damage = ""
     try:
+        if catalog is None or check_files:
+            changed, skip = changed_files(catalog, projects)
         if catalog is not None:
-            catalog.files.known("")
-    except CatalogBroken as error:
-        catalog, damage = None, str(error)
-    if catalog is None or check_files:
-        changed, skip = changed_files(catalog, projects)
-    if catalog is not None:
-        try:
             hits, corrected = _from_catalog(catalog, projects, request, skip, left_out)
             missing_words = [] if changed else absent(catalog, request, corrected)
-        except CatalogBroken as error:
-            # damaged pages, or a concurrent write on a file system without shared memory
-            catalog, damage = None, str(error)
-            changed = [
-                (project, file) for project in projects for file in list_notes(project.memory).files
-            ]
+    except CatalogBroken as error:
+        # damaged pages, or a concurrent write on a file system without shared memory
+        catalog, damage = None, str(error)
+        changed, _ = changed_files(None, projects)
     hits.extend(_from_files(catalog, changed, request, left_out))
     reasons = [
         f"the catalog is damaged ({damage}), files were read instead" if damage else "",
@@ -152,7 +145,8 @@ def _from_catalog(
         terms, corrected = correct(catalog, analyze.query_terms(request.text), request)
         expression = _expression(terms, request)
         # half of all notes match one letter: scoring each would take too long
-        if is_latest := _is_one_letter(request):
+        text = request.text.strip()
+        if is_latest := request.last_is_partial and len(text) == 1 and text.isascii():
             terms = []
     hits: list[Hit] = []
     start = 0
@@ -254,11 +248,6 @@ def _expression(terms: list[str], request: SearchRequest) -> str:
 
 def _either(terms: list[str]) -> str:
     return " OR ".join(f'"{term}"' for term in terms)
-
-
-def _is_one_letter(request: SearchRequest) -> bool:
-    text = request.text.strip()
-    return request.last_is_partial and len(text) == 1 and text.isascii()
 
 
 class _Counted(NamedTuple):

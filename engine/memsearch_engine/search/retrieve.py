@@ -163,7 +163,8 @@ def retrieve(sources: Sources, request: SearchRequest, state: IndexCompleteness)
     if request.checks_note_text:
         sources.catalog.add_note_texts(rows.values())
     # every candidate gets a score of every model, also if only one list contains it
-    compared: Set[Key] = rows.keys() if _compares_all(request) else listed
+    compares_all = request.mode == "hybrid" and request.fusion == "weighted"
+    compared: Set[Key] = rows.keys() if compares_all else listed
     for model in models:
         model.found |= _compared(model, sources.projects, compared - model.found.keys())
     assert sources.vectors is not None
@@ -191,12 +192,14 @@ def _by_meaning(
     """The result of each model, with the chunks nearest to the query; none for mode ``bm25``."""
     models = list(_models(sources, request, state)) if request.mode != "bm25" else []
     for model in models:
-        model.found = _nearest(model, sources.projects, request, count)
+        model.found = {
+            (project.id, chunk_id): near
+            for project in sources.projects
+            for chunk_id, near in model.index.nearest(
+                project.collection, model.query, count, request.filter
+            )
+        }
     return models
-
-
-def _compares_all(request: SearchRequest) -> bool:
-    return request.mode == "hybrid" and request.fusion == "weighted"
 
 
 def _models(
@@ -218,19 +221,6 @@ def _asked(index: VectorIndex, projects: list[Project], text: str) -> ModelResul
         for p in projects
     ]
     return ModelResult(index, query, together(sized))
-
-
-def _nearest(
-    model: ModelResult, projects: list[Project], request: SearchRequest, count: int
-) -> dict[Key, DenseScore]:
-    """Scores of the chunks of each project that are nearest to the query."""
-    return {
-        (project.id, chunk_id): near
-        for project in projects
-        for chunk_id, near in model.index.nearest(
-            project.collection, model.query, count, request.filter
-        )
-    }
 
 
 def _compared(model: ModelResult, projects: list[Project], keys: Set[Key]) -> dict[Key, DenseScore]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from memsearch_engine.core.projects import Project
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.chunk import chunks_of
 from memsearch_engine.index.rows import CatalogBroken
-from memsearch_engine.journal.files import DayFile, day_of, original_of
+from memsearch_engine.journal.files import day_of, original_of
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.parse import parse
 from memsearch_engine.journal.shared import belongs, list_notes
@@ -81,7 +82,10 @@ def find(catalog: Catalog | None, projects: list[Project], name: str) -> Section
             f"{name!r} is too short to name an entry", "use at least 4 characters of its id"
         )
     found: dict[str, Section] = {}
-    likely = _likely(catalog, name, projects)
+    likely: list[tuple[str, str]] = []
+    with contextlib.suppress(CatalogBroken):
+        ids = [project.id for project in projects]
+        likely = catalog.find_entries(name, ids, limit=20) if catalog is not None else []
     for path, entry_id in sorted(
         likely, key=lambda row: (bool(author_of(row[0])), bool(original_of(row[0])))
     ):
@@ -91,7 +95,12 @@ def find(catalog: Catalog | None, projects: list[Project], name: str) -> Section
             files = list_notes(project.memory).files
             # newest first; own notes before shared ones, since anybody can write an id into a
             # shared note; copies last
-            for file in sorted(files, key=_preferred, reverse=True):
+            preferred = sorted(
+                files,
+                key=lambda file: (not original_of(file.path), not author_of(file.path), file.path),
+                reverse=True,
+            )
+            for file in preferred:
                 _in_file(file.path, name, projects, found)
                 if name in found:
                     break
@@ -125,20 +134,6 @@ def id_of_former_chunk(history: History, name: str) -> str:
             if any(chunk.chunk_id.startswith(name) for chunk in chunks_of(entry)):
                 return change.entry_id
     return ""
-
-
-def _preferred(file: DayFile) -> tuple[bool, bool, str]:
-    return not original_of(file.path), not author_of(file.path), file.path
-
-
-def _likely(catalog: Catalog | None, name: str, projects: list[Project]) -> list[tuple[str, str]]:
-    """(file, entry id) of the entries in the catalog for an entry id or chunk id *name*."""
-    if catalog is None:
-        return []
-    try:
-        return catalog.find_entries(name, [project.id for project in projects], limit=20)
-    except CatalogBroken:
-        return []
 
 
 def _in_file(path: str, name: str, projects: list[Project], found: dict[str, Section]) -> None:

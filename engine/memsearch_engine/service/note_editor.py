@@ -96,7 +96,7 @@ class NoteEditor:
 
     def mark(self, name: str, mark: str, value: str | None = "") -> Note:
         """Set a mark of a note, or remove it if *value* is None; see ``Memory.mark``."""
-        from memsearch_engine.injection.supersessions import check_is_note
+        from memsearch_engine.injection.api import check_is_note
         from memsearch_engine.journal.note import Note
         from memsearch_engine.journal.write import target_of
 

@@ -16,8 +16,8 @@ from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.embed import load as load_embedder
 from memsearch_engine.index.scan import scan
 from memsearch_engine.index.vector_index import VectorIndex
-from memsearch_engine.search.supersession.background import compare_all
 
+from tests.evaluation.compared import compare_all
 from tests.evaluation.recall import chats
 
 

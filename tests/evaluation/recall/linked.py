@@ -17,9 +17,9 @@ from memsearch_engine.core.projects import Project
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.search.supersession import notes, revisions
-from memsearch_engine.search.supersession.background import compare_all
 from memsearch_engine.search.supersession.listing import ENOUGH
 
+from tests.evaluation.compared import compare_all
 from tests.evaluation.confidence import fit, held_out
 from tests.evaluation.recall import chats, short
 from tests.evaluation.recall.imported import world

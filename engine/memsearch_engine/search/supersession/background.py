@@ -66,11 +66,3 @@ class Comparer:
         except Exception:  # the notes are compared during a search instead
             log.exception("the notes of %s are not compared", project.slug)
         self._waiting.pop(project.id, None)
-
-
-def compare_all(catalog: Catalog, index: VectorIndex, project: Project) -> None:
-    """Compare all notes of a project that were not compared yet."""
-    comparer = Comparer()
-    comparer.note(project)
-    while comparer.is_due(index):
-        comparer.step(catalog, index)

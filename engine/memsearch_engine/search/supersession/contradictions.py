@@ -173,24 +173,18 @@ def stated_in(row: Row) -> list[Stated]:
     for sentence in SENTENCE.split(row.text):
         if SKIPPED.match(sentence) or _TRIED.search(sentence):
             continue
-        for name, written in _pairs(sentence):
+        given = [(quoted or bare, value) for quoted, bare, value in _STATED.findall(sentence)]
+        for name, written in [*_ASSIGNED.findall(sentence), *given]:
             value = normalized(written)
             if not value or not is_identifier(name):
                 continue
-            if changes_in(sentence):
-                twice.add(name)  # the sentence itself mentions an earlier value
-            elif name in found and found[name].value != value:
+            is_other = name in found and found[name].value != value
+            if changes_in(sentence) or is_other:  # the sentence may mention an earlier value
                 twice.add(name)
             else:
                 places = frozenset(word.lower() for word in PLACE.findall(sentence))
                 found[name] = Stated(name, value, written.strip('`" '), places, row)
     return [stated for name, stated in found.items() if name not in twice]
-
-
-def _pairs(sentence: str) -> Iterator[tuple[str, str]]:
-    yield from _ASSIGNED.findall(sentence)
-    for quoted, bare, value in _STATED.findall(sentence):
-        yield quoted or bare, value
 
 
 def is_identifier(name: str) -> bool:

@@ -26,8 +26,8 @@ from memsearch_engine.index.hubness import Background
 from memsearch_engine.index.rows import Row
 from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.journal.model import DIGEST
+from memsearch_engine.search.confidence import LogisticModel
 from memsearch_engine.search.hits import Hit
-from memsearch_engine.search.logistic import LogisticModel
 from memsearch_engine.search.rarity import idf_of, weights
 from memsearch_engine.search.supersession.listing import ENOUGH as SUPERSEDES
 from memsearch_engine.search.supersession.listing import changes

@@ -23,7 +23,7 @@ from memsearch_engine.index.hubness import formula
 from memsearch_engine.index.rows import Row, comparable
 from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.journal.model import DIGEST
-from memsearch_engine.search.logistic import LogisticModel
+from memsearch_engine.search.confidence import LogisticModel
 from memsearch_engine.search.rarity import idf_of, weights
 from memsearch_engine.search.supersession.listing import STORED, changes
 from memsearch_engine.search.supersession.replacements import RULES, replaces

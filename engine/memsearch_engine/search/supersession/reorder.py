@@ -212,20 +212,15 @@ def _supersedes(
         return f"{probability:.0%} sure"
     least, share = _SAME_TOPIC[request.asks_for_present]
     close = closeness.get((older.id, hit.id), 0.0)
-    is_same = close >= least and hit.score >= share * older.score and _is_newer(hit, older)
-    return f"alike {close:.2f}" if is_same else ""
+    one, other = hit.row, older.row
+    is_newer = bool(other.day) and (one.day, one.time) > (other.day, other.time)
+    is_same = close >= least and hit.score >= share * older.score and one.project == other.project
+    is_digest = one.heading.startswith(DIGEST)
+    return f"alike {close:.2f}" if is_same and is_newer and not is_digest else ""
 
 
 def _names(row: Row, names: set[str]) -> set[str]:
     return names & set(analyze.terms(row.embedded))
-
-
-def _is_newer(hit: Hit, than: Hit) -> bool:
-    one, other = hit.row, than.row
-    if one.heading.startswith(DIGEST):
-        return False
-    is_later = bool(other.day) and (one.day, one.time) > (other.day, other.time)
-    return one.project == other.project and is_later
 
 
 def _closeness(index: VectorIndex, projects: list[Project], hits: list[Hit]) -> dict[Pair, float]:

@@ -62,7 +62,7 @@ def chain(
     beside: dict[str, set[str]] = {}
     waiting = [hit.row for hit in hits]
     while waiting and len(rows) < _MAX_REVISIONS:
-        rated = _rated(catalog, index, project, waiting.pop(), overrides)
+        rated = _rated(catalog, index, project, waiting.pop(), overrides, in_both_directions=True)
         for (older, newer), probability in rated.items():
             if probability < ENOUGH:
                 continue
@@ -84,43 +84,40 @@ def chain(
 
 
 def _rated(
-    catalog: Catalog, index: VectorIndex, project: Project, row: Row, overrides: Overrides
+    catalog: Catalog,
+    index: VectorIndex,
+    project: Project,
+    row: Row,
+    overrides: Overrides,
+    *,
+    in_both_directions: bool,
 ) -> dict[tuple[str, str], float]:
-    """(older id, newer id) -> probability, for the pairs with a note; 1 or 0 by the owner."""
-    links = links_from(catalog, index, project, [row], in_both_directions=True)
+    """(older id, newer id) -> probability, for the pairs with a note; 1 or 0 by the owner.
+
+    Args:
+        in_both_directions: pairs with the note as the newer one, too.
+    """
+    links = links_from(catalog, index, project, [row], in_both_directions=in_both_directions)
     rated = {(link.older, link.newer): link.sure for link in links}
     for names, supersedes in overrides.items():
-        if row.entry_id in names and (supersedes or names in rated):
+        is_about = row.entry_id in (names if in_both_directions else names[:1])
+        if is_about and (supersedes or names in rated):
             rated[names] = float(supersedes)
     return rated
-
-
-def newer_versions(
-    catalog: Catalog, index: VectorIndex, project: Project, older: Row, overrides: Overrides
-) -> list[tuple[Row, float]]:
-    """Newer notes that may supersede a note.
-
-    Returns:
-        (first chunk of the newer note, probability); 1 or 0 if the owner has decided.
-    """
-    rated = {link.newer: link.sure for link in links_from(catalog, index, project, [older])}
-    for (name, newer), supersedes in overrides.items():
-        if name == older.entry_id and (supersedes or newer in rated):
-            rated[newer] = float(supersedes)
-    rows = ((row_of(catalog, project.id, newer), value) for newer, value in rated.items())
-    return [(row, value) for row, value in rows if row is not None]
 
 
 def newest_version(
     catalog: Catalog, index: VectorIndex, project: Project, older: Row, overrides: Overrides
 ) -> Row | None:
     """The note that most probably supersedes a note; None if none is probable enough."""
-    best = max(
-        newer_versions(catalog, index, project, older, overrides),
+    rated = _rated(catalog, index, project, older, overrides, in_both_directions=False)
+    probable = ((newer, sure) for (_, newer), sure in rated.items() if sure >= ENOUGH)
+    rows = ((row_of(catalog, project.id, newer), sure) for newer, sure in probable)
+    return max(
+        ((row, sure) for row, sure in rows if row is not None),
         key=lambda found: (found[1], found[0].day, found[0].time, found[0].entry_id),
-        default=None,
-    )
-    return best[0] if best and best[1] >= ENOUGH else None
+        default=(None, 0.0),
+    )[0]
 
 
 def contradicting(
