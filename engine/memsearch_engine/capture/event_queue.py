@@ -143,7 +143,9 @@ def note_starts(home: Home, agent: str, session: str) -> None:
 
 def _note_start(home: Home, event: HookEvent) -> None:
     if event.source in ("compact", "clear"):
-        injection_log.record_compaction(home, event.at, event.agent, event.session, event.cwd)
+        injection_log.record_start(
+            home, event.at, event.agent, event.session, injection_log.COMPACTED, event.cwd, ""
+        )
     if event.context:
         injection_log.record_start(
             home, event.at, event.agent, event.session, event.event, event.cwd, event.context

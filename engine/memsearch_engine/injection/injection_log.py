@@ -45,7 +45,9 @@ CREATE TABLE IF NOT EXISTS told_less (
 #: Event under which the text after a context compaction is logged.
 AFTER_COMPACTION = "PostCompact"
 BEFORE_ACTION, AFTER_ERROR = "PreToolUse", "PostToolUse"
-_COMPACTED = "compacted"
+#: Event under which the compaction or clearing of a session's context is logged. What was injected
+#: before it is gone.
+COMPACTED = "compacted"
 _MOMENTS = {
     "SessionStart": "at its start",
     AFTER_COMPACTION: "after a compaction",
@@ -182,11 +184,6 @@ def withdraw(home: Home, at: float, agent: str, session: str) -> None:
             )
 
 
-def record_compaction(home: Home, at: float, agent: str, session: str, cwd: str) -> None:
-    """Log that a session's context was compacted or cleared. What was injected before is gone."""
-    record_start(home, at, agent, session, _COMPACTED, cwd, "")
-
-
 class SessionInjections(msgspec.Struct):
     """What was injected into a session since its context was last compacted.
 
@@ -208,7 +205,7 @@ def session_injections(home: Home, agent: str, session: str) -> SessionInjection
         query = (
             "SELECT coalesce(max(at), 0) FROM injections WHERE agent=? AND session=? AND event=?"
         )
-        since = db.execute(query, (*who, _COMPACTED)).fetchone()[0]
+        since = db.execute(query, (*who, COMPACTED)).fetchone()[0]
         query = "SELECT entry FROM told_notes WHERE agent=? AND session=? AND at>=?"
         entries = {entry for (entry,) in db.execute(query, (*who, since))}
         rows = db.execute(
