@@ -27,17 +27,19 @@ _AGENT_NAMES = {
     other: agent.name for agent in agent_registry.everyone() for other in agent.also_called
 }
 KINDS = ("turn", "note", "memory", "fact", "summary", "project", "user", "native")
-IS = (
-    "pinned",
-    "superseded",
-    "expired",
-    "pending",
-    "untrusted",
-    "stale",
-    "unmerged",
-    "conflict",
-    "shared",
-)
+#: Value of ``is:`` -> (row, ISO day of today) -> whether the note matches it.
+_FLAGS: dict[str, Callable[[Row, str], bool]] = {
+    "pinned": lambda row, _: "pin" in row.marks,
+    "superseded": lambda row, _: "superseded-by" in row.marks,
+    "expired": lambda row, today: is_expired(row.marks, today),
+    "pending": lambda row, _: row.marks.get("summary") == "pending",
+    "untrusted": lambda row, _: row.marks.get("trust") in UNTRUSTED,
+    "stale": lambda row, _: bool(row.stale),
+    "unmerged": lambda row, _: bool(row.unmerged),
+    "conflict": lambda row, _: CONFLICT in row.marks or CONFLICT_OF in row.marks,
+    "shared": lambda row, _: bool(row.author),
+}
+IS = tuple(_FLAGS)
 _DATES = ("2026-02-09", "2026-02", "7d", "today", "yesterday")
 
 
@@ -102,7 +104,7 @@ FILTERS = {
         "is:pinned",
         ", ".join(IS),
         IS,
-        matches=lambda row, value, request: _flag(row, value, request.day),
+        matches=lambda row, value, request: _FLAGS[value](row, request.day),
         field="flags",
     ),
     "has": QueryFilter(
@@ -364,20 +366,6 @@ def _spelled(text: str) -> str:
     from memsearch_engine.index.analyze import plain
 
     return plain(text).casefold()
-
-
-def _flag(row: Row, flag: str, today: str) -> bool:
-    return {
-        "pinned": "pin" in row.marks,
-        "superseded": "superseded-by" in row.marks,
-        "conflict": CONFLICT in row.marks or CONFLICT_OF in row.marks,
-        "expired": is_expired(row.marks, today),
-        "pending": row.marks.get("summary") == "pending",
-        "untrusted": row.marks.get("trust") in UNTRUSTED,
-        "stale": bool(row.stale),
-        "unmerged": bool(row.unmerged),
-        "shared": bool(row.author),
-    }[flag]
 
 
 def is_expired(marks: dict[str, str], today: str) -> bool:
