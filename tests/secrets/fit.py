@@ -4,7 +4,8 @@ python -m tests.secrets.fit [INNOCENT_TEXT …]     # a minute
 
 It reads the recorded secrets and innocent lines beside this file and the lines of the standard
 library. More files of innocent text, such as translations and documentation, make false alarms
-rarer. A line that the rules already clean is left out of the innocent ones.
+rarer. ``unseen8`` is left out: it measures what the weights are worth on lines that they were not
+fitted to.
 """
 
 from __future__ import annotations
@@ -27,11 +28,13 @@ from tests.secrets import table
 WEIGHTS = Path(memsearch_engine.secrets.__file__).parent / "weights.json"
 SECRETS = (
     *("positive", "positive_more", "heldout", "shapes", "collateral"),
-    *("unseen", "unseen2", "unseen3", "unseen4", "unseen5", "unseen6"),
+    *("unseen", "unseen2", "unseen3", "unseen4", "unseen5", "unseen6", "unseen7"),
+    *("siblings", "spoken"),
 )
 #: How much an example counts. A hidden word makes a note useless, so a word of the corpus counts
 #: more than a value with digits or symbols.
 SECRET, BESIDE, RECORDED, WORD, CORPUS = 6.0, 2.0, 26.0, 1.5, 0.3
+SPOKEN = 2.0  # sentences made of 127 patterns, so seven are hardly more than one
 RARE = 3  # features of fewer examples get no weight
 RIDGE, STEPS, RATE, SMALLEST = 1.0, 1500, 0.03, 0.1
 
@@ -80,7 +83,8 @@ def recorded(name: str) -> Iterator[Example]:
                     if secret in value or value in secret
                 )
                 if whole >= 0.6:
-                    yield example(text, candidate, 1, SECRET, f"{name} {row['name']}")
+                    counts = SPOKEN if name == "spoken" else SECRET
+                    yield example(text, candidate, 1, counts, f"{name} {row['name']}")
             else:
                 counts = BESIDE if secrets else RECORDED
                 yield example(text, candidate, 0, counts, f"{name} {row['name']}")
@@ -115,15 +119,16 @@ def fit(examples: list[Example]) -> dict[str, float]:
 def _fit(examples: list[Example], names: list[str]) -> dict[str, float]:
     """Logistic regression with a ridge penalty, by Adam."""
     column = {feature: at for at, feature in enumerate(names)}
-    has = np.zeros((len(examples), len(names)), np.float32)
-    for row, one in enumerate(examples):
-        has[row, [column[feature] for feature in one.features if feature in column]] = 1
-    secret = np.array([one.is_secret for one in examples], np.float32)
-    counts = np.array([one.counts for one in examples], np.float32)
-    weights, first, second = (np.zeros(len(names), np.float32) for _ in range(3))
+    cells = [[column[one] for one in example.features if one in column] for example in examples]
+    rows = np.repeat(np.arange(len(cells)), [len(row) for row in cells])
+    columns = np.array([at for row in cells for at in row])
+    secret = np.array([one.is_secret for one in examples], float)
+    counts = np.array([one.counts for one in examples], float)
+    weights, first, second = (np.zeros(len(names)) for _ in range(3))
     for step in range(1, STEPS + 1):
-        likely = 1 / (1 + np.exp(-has @ weights))
-        slope = has.T @ (counts * (likely - secret)) + RIDGE * weights
+        odds = np.bincount(rows, weights[columns], len(examples))
+        wrong = counts * (1 / (1 + np.exp(-odds)) - secret)
+        slope = np.bincount(columns, wrong[rows], len(names)) + RIDGE * weights
         first = 0.9 * first + 0.1 * slope
         second = 0.999 * second + 0.001 * slope * slope
         weights -= RATE * (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.999**step)) + 1e-8)

@@ -65,7 +65,8 @@ def touched(lines: list[str], home: Home) -> list[str]:
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         home = Home(Path(folder))
-        for name in ("heldout", "unseen", *(f"unseen{n}" for n in range(2, 7)), "shapes"):
+        sets = ("heldout", "unseen", *(f"unseen{n}" for n in range(2, 9)), "shapes", "siblings")
+        for name in sets:
             left, count = missed(name, home)
             print(
                 f"{name:10} {count - len(left)} of {count} found "

@@ -114,15 +114,52 @@ def test_a_set_run_once_is_found_as_often_as_then(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "allowed"), [("unseen3", 3), ("unseen4", 6), ("unseen5", 9), ("unseen6", 12)]
+    ("name", "allowed"),
+    [("unseen3", 3), ("unseen4", 6), ("unseen5", 6), ("unseen6", 12), ("unseen7", 6)],
 )
 def test_shapes_of_later_sets(tmp_path, name, allowed):
-    """Written before rules for them: 79 of 286, 24 of 138, 22 of 125 and 26 of 250 were missed at
-    their first runs. Rules were made for the kinds of the first two since, and the weights of
+    """Written before rules for them: 79 of 286, 24 of 138, 22 of 125, 26 of 250 and 87 of 575 were
+    missed at their first runs. Rules were made for many of their kinds since, and the weights of
     ``evidence`` were fitted to all.
     """
     left, _ = table.missed(name, Home(tmp_path))
     assert len(left) <= allowed, left
+
+
+def test_a_set_that_no_weight_was_fitted_to(tmp_path):
+    """Eight of 150 lines were missed when the set was measured. Rules were made for seven since;
+    the one that is left is the identifier of a key.
+    """
+    left, _ = table.missed("unseen8", Home(tmp_path))
+    assert len(left) <= 1, left
+
+
+#: What siblings are of, and how many of them are missed.
+SIBLINGS = {
+    **dict.fromkeys(("fernet", "session cookies", "twilio", "fcm", "spring letters only"), 0),
+    **dict.fromkeys(("plist", "securestring", "net user", "expect", "requirepass", "pulumi"), 0),
+    **dict.fromkeys(("login with", "it", "ko", "pl", "nl", "sv"), 0),
+    "7z": 1,
+    "tr": 1,
+}
+
+
+@pytest.mark.parametrize("kind", SIBLINGS)
+def test_siblings_of_known_shapes(tmp_path, kind):
+    rows = [c for c in cases("siblings") if c["name"].partition("/")[2] == kind]
+    home = Home(tmp_path)
+    left = [
+        c["text"] for c in rows if any(one in redact(c["text"], home)[0] for one in c["secrets"])
+    ]
+    assert len(rows) >= 3
+    assert len(left) <= SIBLINGS[kind], left
+
+
+@pytest.mark.slow
+def test_passwords_in_spoken_clauses(tmp_path):
+    """127 patterns in 15 languages with words of many languages: at least 15 of 16 are found."""
+    left, count = table.missed("spoken", Home(tmp_path))
+    assert len(left) <= count // 16, left
 
 
 @pytest.mark.parametrize(
@@ -211,6 +248,16 @@ def test_words_that_describe_a_password_stay(text, tmp_path):
         ("java -jar cli.jar -auth kim:pumpkinSeed2 build", "pumpkinSeed2"),
         ("gh secret set DEPLOY_PW --body 'firefly303'", "firefly303"),
         ("recovery code: 7K3M-9XQP-2VLT", "7K3M-9XQP-2VLT"),
+        ("restic init --password-file <(echo schilfrohr)", "schilfrohr"),
+        ("printf 'eins\\nseegras9\\n' | passwd kim", "seegras9"),
+        ("echo 'schilfrohr' > ~/.vault_pass", "schilfrohr"),
+        ("rclone obscure Schilfrohr", "Schilfrohr"),
+        ("htpasswd -nbB admin 'Schilf#3'", "Schilf#3"),
+        ("xcrun altool -u k@c.com -p abnq-wdkt-plmz-xvey", "abnq-wdkt-plmz-xvey"),
+        ("cme smb corp/jd:Schilf.26@10.0.0.8", "Schilf.26"),
+        ('if (pass == "schilfrohr") login();', "schilfrohr"),
+        ("bcrypt.hash('schilfrohr', 10)", "schilfrohr"),
+        ("password: |-\n  schilfrohr", "schilfrohr"),
         ("SIM PIN 4821, PUK: 93847261", "93847261"),
     ],
 )
@@ -240,6 +287,14 @@ def test_all_groups_of_words_are_found_at_once():
         "usa la password generata per il wifi",
         "Hasło zmieniłem na serwerze",
         "the public key is 0x" + "ab12" * 16,
+        "contract token: 0x" + "9e77ab20" * 5,
+        "password = keyring.get_password('service1', username)",
+        "the password manager is installed, the password generator too",
+        "postgres://user:password@localhost/db",
+        "PublicKeyToken=b77a5c561934e089",
+        "#define WIFI_PASS CONFIG_WIFI_PASSWORD",
+        "パスワードは8文字以上です",
+        "echo done > passed.log",
     ],
 )
 def test_what_reads_nearly_like_one_stays(text, tmp_path):

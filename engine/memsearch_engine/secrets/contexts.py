@@ -5,7 +5,7 @@ The rules work as in ``places``.
 
 from __future__ import annotations
 
-from memsearch_engine.secrets.places import _A, _L, _V
+from memsearch_engine.secrets.places import _A, _L, _PIPED, _V
 from memsearch_engine.secrets.vendor import Rule, rule
 
 
@@ -62,6 +62,48 @@ LETTERS: tuple[Rule, ...] = (
         "wpa_passphrase",
         rf"\bwpa_passphrase\s+(?:\"[^\"\n]{{1,40}}\"|'[^'\n]{{1,40}}'|[^\s\"']{{1,40}})\s+{_A}",
     ),
+    # -- what a command prints for another
+    rule(
+        "command-password",
+        "<(echo <(printf",
+        r"(?i)(?:pass|secret|auth|key|file)[^\n|;<]{0,40}<\([ ]?(?:echo|printf)[ ](?:-\w+[ ])?"
+        r"(?:[\"'][^\"'\n%]{0,60}(?:\\n|%s[\"'][ ][\"']|=%s[\"'][ ][\"']))?[\"']?"
+        r"([^\s\"'`|;<>\\()$%]{4,200})",
+    ),
+    rule(
+        "command-password",
+        "echo printf",
+        r"(?i)\b(?:echo|printf)[ ](?:-\w+[ ])?(?:\"([^\"\n$<]{4,100})\"|'([^'\n$<]{4,100})'|"
+        r"([^\s\"'`$<>|;,(){}\\-][^\s\"'`|;<>\\]{3,100}))[ ]?>{1,2}[ ]?[^\s|;]{0,80}?"
+        r"(?:passw\w{0,6}|passphrase|[._-]pass|[._-]pw|secret|token)(?:[^a-z]|$)",
+    ),
+    rule(
+        "command-password",
+        "echo printf",
+        r"\b(?:echo|printf)[ ](?:-\w+[ ])?[\"'][^\s\"'\\]{4,100}\\n([^\s\"'\\$<>]{4,100})"
+        rf"(?:\\n)?[\"']\s*\|\s*{_PIPED}",
+    ),
+    _argument("ldappasswd", "-[sa]"),
+    _argument("rclone", "obscure"),
+    _argument("htpasswd", r"(?:-\w+\s+){0,4}-\w{0,4}n\w{0,4}\s+(?:-\w+\s+){0,4}[\w.@]\S{0,80}"),
+    _argument("dsmc", r"set[ \t]+password"),
+    _argument("dsmc", r"set[ \t]+password[ \t]+\S{1,80}"),
+    _argument("dscl", r"-passwd[ \t]+\S{1,80}"),
+    _argument("dscl", r"-passwd[ \t]+\S{1,80}[ \t]+\S{1,80}"),
+    _argument("openssl", r"passwd(?:[ \t]+-\w{1,8}){0,3}"),
+    _argument("redis-cli valkey-cli", r"(?:AUTH|auth)(?:[ \t]+default)?"),
+    _argument("bw", r"(?:unlock|login[ \t]+\S{1,80})"),
+    _argument("altool notarytool", "(?:-p|--password)"),
+    rule(
+        "protocol-password",
+        "setcookie erlang",
+        r"(?i)(?:-setcookie|erlang[ ._-]?cookie)[\"']?[ =:]{1,3}[\"']?" + _V,
+    ),
+    rule(
+        "directory-password",
+        "{plain} {clear} {cleartext}",
+        rf"(?i)\{{(?:plain|clear|cleartext)\}}{_V}",
+    ),
     rule("command-password", "nickserv", rf"(?i)nickserv\s+identify\s+(?:\S{{1,40}}[ \t]+)?{_V}"),
     rule("command-password", "createuser", rf"\bcreateUser\s+\S{{1,40}}\s+\w{{2,8}}\s+{_A}"),
     rule(
@@ -78,12 +120,6 @@ LETTERS: tuple[Rule, ...] = (
     rule("protocol-password", "331 ", rf"(?m)^331[^\n]{{0,120}}\n[> \t]*PASS[ \t]+{_V}"),
     rule("protocol-password", "@tcp( @unix(", rf"[\w.-]{{1,60}}:{_V}@(?:tcp|unix)\("),
     rule("protocol-password", "auth ", rf"(?m)^AUTH[ \t]+(?:\w{{1,40}}[ \t]+)?{_V}[ \t]*$"),
-    rule(
-        "sql-password",
-        "insert",
-        r"(?i)\binsert\s+into\s+\S{1,80}\s*\([^()]{0,200}\bpass(?:word|wd)?[\"`]?\s*\)\s*values\s*"
-        rf"\((?:[^()]{{0,200}},)?\s*'{_L}'\s*\)",
-    ),
     rule(
         "connection-password",
         "password= passwd= pwd=",
@@ -157,11 +193,48 @@ LETTERS: tuple[Rule, ...] = (
         r"(?i)\bdefine\(\s*[\"']\w{0,40}(?:PASSWORD|PASSWD|PASS|PWD)[\"']\s*,\s*"
         rf"[\"']{_L}[\"']",
     ),
-    # -- parameters of calls
+    # -- parameters of calls and comparisons
+    rule(
+        "config-password",
+        "pass",
+        rf"(?im)pass(?:word|phrase|wd)?[\"']?:[ ]?[|>][+-]?[ ]*\n[ \t]+{_V}[ \t]*$",
+    ),
+    rule(
+        "call-password",
+        "login connect auth",
+        r"(?i)\b\w{0,20}(?:login|connect|authenticate|auth)\(\s{0,20}(?:\w{1,20}\.)?"
+        rf"(?:\w{{0,12}}user\w{{0,10}}|e?mail|login|account)\s?,\s{{0,20}}b?[\"']{_L}[\"']",
+    ),
+    rule(
+        "call-password",
+        "bcrypt argon2 pwd_context passlib",
+        r"(?i)\b(?:bcrypt\w{0,4}|argon2|pwd_context|passlib[\w.]{0,30})\.(?:hash|hashpw|"
+        r"hash_?sync|verify|"
+        rf"compare|compare_?sync|encrypt|generate_from_password)\(\s*b?[\"']{_L}[\"']",
+    ),
+    rule(
+        "call-password",
+        "sudo passw",
+        r"(?i)(?:sudo|passw)[^\n]{0,80}?(?:communicate\(|stdin\.write\(|input=)b?[\"']"
+        r"([^\s\"'\\${}]{4,100})(?:\\n)?[\"']",
+    ),
+    rule(
+        "call-password",
+        "passw passphrase pwd pass",
+        r"(?i)\b\w{0,20}(?:passwo?r?d|passphrase|pwd|pass)\w{0,12}[)\]]?(?:[ ]?[!=]={1,2}[ ]?|"
+        rf"[ ]-c?eq[ ]|\.equals\(|,[ ])[\"']{_L}[\"'][ ]?\)",
+    ),
+    rule(
+        "call-password",
+        "jwt token crypt auth signing",
+        r"(?i)[\"']?\w{0,20}(?:jwt|crypt|auth|signing|token)\w{0,20}[\"']?:[ ]?\{[^{}]{0,120}?"
+        rf"[\"'](?:secret|key|signing_?key)[\"']:[ ]?[\"']{_L}[\"']",
+    ),
     rule(
         "call-password",
         "send_keys sendkeys fill type(",
-        r"(?i)(?:pw|pwd|pass(?:word|wd)?)[^\s\"']{0,20}[\"'][^\n\"']{0,20}(?:\.(?:send_?keys|fill|type)\(\s*|,\s*)"
+        r"(?i)(?:pw|pwd|pass(?:word|wd)?)[^\s\"']{0,20}[\"'][^\n\"']{0,20}(?:\.(?:send_?keys|"
+        r"fill|type)\(\s*|,\s*)"
         rf"[\"']{_L}[\"']\s*\)",
     ),
 )
@@ -172,7 +245,44 @@ SHAPES: tuple[Rule, ...] = (
         "recovery-code",
         "recovery backup rescue scratch",
         r"(?i:\b(?:recovery|backup|rescue|scratch)[ _-]?(?:code|key)s?)\b[ \t]*(?:is|was|:|=)?"
-        r"[ \t]*\"?((?:[A-Z0-9]{4,8}-){1,7}[A-Z0-9]{4,8}|\d{4}[ -]?\d{4}|[A-Z]{1,3}\d{4,8})\b",
+        r"[ \t]*\"?((?:[A-Z0-9]{4,8}-){1,7}[A-Z0-9]{4,8}|(?:[A-Za-z0-9]{4}-){2,12}[A-Za-z0-9]{4}|"
+        r"[a-z0-9]{0,5}\d[a-z0-9]{0,5}-[a-z0-9]{0,5}\d[a-z0-9]{0,5}|\d{4}[ -]?\d{4}|"
+        r"[A-Z]{1,3}\d{4,8})\b",
+    ),
+    rule(
+        "prompt-password",
+        "passwor",
+        r"(?i)passwor[dt]\b[^\n]{0,60}:[ \t]*\n\n?[ \t]*([A-Za-z_!.-]{0,40}[0-9]"
+        r"[\w!#$%&*+=?@^~.-]{9,63})"
+        r"[ \t]*(?:\n|$)",
+    ),
+    rule(
+        "prompt-password",
+        "base64",
+        r"(?i)(?:jsonpath|secret|passw)[^\n]{0,120}base64 (?:-d|--decode)[^\n]{0,20}\n"
+        r"([\w!#$%&*+=?@^~./-]{8,200})[ \t]*(?:\n|$)",
+    ),
+    rule(
+        "protocol-password",
+        "334 ugfzc3dvcmq6",
+        r"334 UGFzc3dvcmQ6\r?\n(?:[C>:<-]{1,3} ?)?([A-Za-z0-9+/]{8,}={0,2})",
+    ),
+    rule(
+        "sql-password",
+        "insert",
+        r"(?i)\binsert\s+into\s+\S{1,80}\s*\([^()]{0,200}\bpass(?:word|wd)?[\"`]?\s*\)\s*values\s*"
+        rf"\((?:[^()]{{0,200}},)?\s*'{_L}'\s*\)",
+    ),
+    rule(
+        "app-password",
+        "pass",
+        r"(?i:pass\w{0,6})[\"']?[ \t]*[:=][ \t]*[\"']?((?:[a-z]{4} ){3}[a-z]{4})"
+        r"[\"']?[ \t]*(?:\n|$)",
+    ),
+    rule(
+        "encryption-key",
+        "crypt",
+        r"(?i)crypt\w{0,6}[\"']?:\s{0,20}\{?\s{0,20}[\"']?key[\"']?:[ ]?[\"']?([A-Za-z0-9+/]{43}=)",
     ),
     rule("sim-puk", "puk", r"\bPUK[12]?[ \t]*(?:is|:|=)?[ \t]*(\d{8})\b"),
     rule("protocol-password", "auth ", r"(?m)\bAUTH (?:PLAIN|LOGIN) ([A-Za-z0-9+/]{12,}={0,2})"),

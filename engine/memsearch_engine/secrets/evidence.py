@@ -33,7 +33,7 @@ Span = tuple[int, int, str]
 #: more, as do values without a connector to their name.
 THRESHOLD, WORD_THRESHOLD = -1.0, 0.0
 _NO_VALUE = re.compile(
-    r"(?i)(?:public[_-]?key|url|uri|_file|path|name|policy|rotation|header|count|type|(?:^|[^t])_id|_ids|endpoint|ttl|arn)$"
+    r"(?i)(?:public[_-]?key(?:token)?|url|uri|_file|path|name|policy|rotation|header|count|type|(?:^|[^t])_id|_ids|endpoint|ttl|arn)$"
 )
 #: What a name denotes; the first pattern that matches decides.
 _KINDS = (
@@ -62,7 +62,9 @@ _KINDS = (
     ("other", re.compile("")),
 )
 #: Features of a value that count anew with each link.
-_LINKED = frozenset(("certain", "chosen", "symbol", "plain form", "name of code", "in code"))
+_LINKED = frozenset(
+    ("certain", "chosen", "symbol", "plain form", "name of code", "in code", "known")
+)
 _EDGES = (5, 6, 8, 12, 16, 24, 40)
 
 
@@ -100,7 +102,7 @@ def secrets_among(candidates: Iterable[PossibleSecret], text: str) -> Iterator[S
     weights = _weights()
     for one in candidates:
         value = text[one.start : one.stop]
-        plain = value.isalpha() or one.link in ("near", "near key")
+        plain = value.isalpha() or one.link in ("near", "near key", "word")
         least = WORD_THRESHOLD if plain else THRESHOLD
         if not is_reference(value) and least < sum(
             weights.get(feature, 0.0) for feature in features(one, value)
@@ -128,6 +130,7 @@ def features(candidate: PossibleSecret, value: str) -> Iterator[str]:
             ("name of code", bool(NAME_OF_CODE.fullmatch(value))),
             ("in code", bool(IN_CODE.search(value))),
             ("not ascii", not value.isascii()),
+            ("known", value.lower() in common_words()),
         )
         if holds
     ]
@@ -136,12 +139,23 @@ def features(candidate: PossibleSecret, value: str) -> Iterator[str]:
     yield from (*own, *around)
     yield from (f"{link}|{one}" for one in (*around, *_LINKED.intersection(own)))
     yield from (f"line|{one}" for one in around if "line" in around)
+    if link == "word":
+        yield "+".join((link, *around))
     if "shout" in around:
         yield f"shout|{form}"
 
 
+def _read(name: str) -> str:
+    return (files("memsearch_engine.secrets") / name).read_text(encoding="utf-8")
+
+
 @lru_cache(maxsize=1)
 def _weights() -> dict[str, float]:
-    source = files("memsearch_engine.secrets") / "weights.json"
-    weights: dict[str, float] = json.loads(source.read_text(encoding="utf-8"))
+    weights: dict[str, float] = json.loads(_read("weights.json"))
     return weights
+
+
+@lru_cache(maxsize=1)
+def common_words() -> frozenset[str]:
+    """Return words that are common in code, documentation and translations of messages."""
+    return frozenset(_read("words.txt").split())

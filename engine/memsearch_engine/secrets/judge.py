@@ -17,8 +17,8 @@ from collections.abc import Callable
 
 _REFERENCE = re.compile(
     r"(?i)^\$|\$\{|\{\{|^<|^%|^\(|^\[|^\{|^@|\*{3}|x{6}|•|…|\.{3}|"
-    r"your[-_]|^op://|^vault:|^arn:|^ENC\[|^/|^\./|^~|://|^env:|^file:|"
-    r"^\*\*?/|^unix:|^null$|^none$|^true$|^false$|^[\[<(]?redacted[\])>]?$|^0x[0-9a-f]{1,8}$|"
+    r"your[-_]|^op://|^vault:|^arn:|^ENC\[|^/(?![A-Za-z0-9+/]{19,}=+$|[A-Za-z0-9+/]{39}$)|^\./|^~|://|^env:|^file:|"
+    r"^\*\*?/|^unix:|^null$|^none$|^true$|^false$|^[\[<(]?redacted[\])>]?$|^0x(?:[0-9a-f]{1,8}|[0-9a-f]{40})$|"
     r"^HTTP/\d|^--|^~?\^?\d+\.\d+\.\d|^scram-sha|^sha(?:256|384|512)|::|^:|^AAAA[BCE][23]"
 )
 _RUNS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
@@ -105,7 +105,8 @@ def is_token(rule: str, value: str) -> bool:
     """Whether a match of a vendor's or a place's rule is a secret."""
     if rule == "cli-argument":
         return not value.startswith(("$", "<", "%"))
-    if is_reference(value):
+    described = rule in ("said", "auth-header") and (not mixed(value) or _METHOD.match(value))
+    if described or is_reference(value):
         return False
     if rule == "basic-auth":
         try:
@@ -119,8 +120,6 @@ def is_token(rule: str, value: str) -> bool:
         )
     if rule == "terraform-default":
         return mixed(value) or any(char in SYMBOLS for char in value)
-    if rule in ("said", "auth-header") and (not mixed(value) or _METHOD.match(value)):
-        return False
     if rule in ("hf-token", "github-token", "slack-token"):
         return len(set(value[8:])) >= _FEW_CHARACTERS
     if rule in ("bearer", "openai-key", "auth-header", "query-token", "cookie"):
@@ -211,7 +210,7 @@ _NAMES_ITSELF = re.compile(
     r"(?i)passw|passphr|passcode|de passe|^pass$|^mypass|^yourpass|pwd|secret|token|"
     r"credential|keyfile|passwort|kennwort|senha|contrase|wachtwoord|placeholder|"
     r"has[łl]o|redact|xxxx|\*\*\*|^your|^my[_-]|^some|^the[_-]|^test(?:ing)?$|"
-    r"^change[_-]?(?:it|me|this)|^replace|^insert|^enter[_-]|^put[_-]|^user|^os\.|^self\.|^this\.|"
+    r"^change[_-]?(?:it|me|this)(?:[^\W\d]|$)|^replace|^insert|^enter[_-]|^put[_-]|^user|^os\.|^self\.|^this\.|"
     r"^process\.|^env[._]|^config\.|^req\.|^None$|^null$|^NULL$|^True$|^undefined$|here$"
 )
 _CAPITALS = re.compile(r"[A-Z][A-Z_]*$")
@@ -231,7 +230,7 @@ _STATES = frozenset(
     "auth basic digest bearer login cookie header param params props state store input inputs "
     "field value values model token tokens secret secrets never always ask asks yes no prompt "
     "blank wheel root dashboard empty plain clear local remote admin guest anyone peer "
-    "md5 trust reject cert ldap".split()
+    "md5 trust reject cert ldap fine good okay pair".split()
 )
 _HEX = re.compile(r"(?=.{0,400}\d)(?=.{0,400}[A-Fa-f])[0-9a-fA-F]{16,}")
 FAKE = re.compile(r"(?i)key|test|fake|mock|dummy|needed|example|sample")
@@ -274,8 +273,7 @@ def is_chosen(value: str) -> bool:
         return len(re.split(r"[ -]", value)) >= 4 and not any(
             word in _ORDINARY for word in value.lower().split()
         )
-    is_random = value.isalpha() and len(value) >= 10 and not wordy(value, 2.5)
-    return is_random or bool(_LETTERS_ONLY.match(value))
+    return _is_random(value) or bool(_LETTERS_ONLY.match(value))
 
 
 def is_certain(value: str, *, camel: bool = False) -> bool:
@@ -337,7 +335,11 @@ _HYPHENED = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)+")
 
 def shape(value: str) -> str:
     """Return a label of what a value looks like, such as "word", "hex" or "coded"."""
-    return _shape_of_words(value) if " " in value else _shape_of_word(value)
+    return (
+        _shape_of_words(value)
+        if " " in value
+        else next(label for label, holds in _SHAPES if holds(value))
+    )
 
 
 def _shape_of_words(value: str) -> str:
@@ -348,16 +350,8 @@ def _shape_of_words(value: str) -> str:
     return "words" if is_phrase(value) else "sentence"
 
 
-def _shape_of_word(value: str) -> str:
-    return next(label for label, holds in _SHAPES if holds(value))
-
-
 def _is_random(value: str) -> bool:
     return value.isalpha() and len(value) >= 10 and not wordy(value, 2.5)
-
-
-def _is_coded(value: str) -> bool:
-    return mixed(value) and not wordy(value)
 
 
 _NO_PASSWORDS = _ORDINARY | _STATES
@@ -383,7 +377,7 @@ _SHAPES: tuple[tuple[str, Callable[[str], object]], ...] = (
     ("random", lambda value: _CAMEL.match(value) or _is_random(value)),
     ("coded", lambda value: is_written_secret(value) and not wordy(value)),
     ("written", is_written_secret),
-    ("mixed", _is_coded),
+    ("mixed", lambda value: mixed(value) and not wordy(value)),
     ("mixed snake", lambda value: mixed(value) and _SNAKE.match(value)),
     ("mixed word", mixed),
     ("snake", _SNAKE.match),

@@ -35,8 +35,13 @@ _SHORT_NAMES = linear.compile(
     r"(?i)pwd|psk|pass|pw|auth|pat|mdp|app_?id|\b(?:pin|otp)\b|(?-i:[A-Z0-9]_KEY|[a-z]Key)"
 )
 _COMPOUND = linear.anchored(
-    r"(?:[a-z0-9]Key|[A-Z0-9]_KEY|[a-z0-9]Pass|[a-z0-9]P[Ww][Dd]?|[a-z0-9]Psk|[a-z]{2,12}p(?:wd?|sk)|"
-    r"(?:db|ftp|smtp|root|user|admin|auth|bind|mail|http|ldap|imap|wifi|ssh|sql|pg|vnc|sasl)pass)$"
+    r"(?:[a-z0-9]Key|[A-Z0-9]_KEY|[a-z0-9]Pass|[a-z0-9]P[Ww][Dd]?|[a-z0-9]Psk|"
+    r"[a-z]{2,12}p(?:wd?|sk)|"
+    r"(?:db|ftp|smtp|root|user|admin|auth|bind|mail|http|ldap|imap|wifi|ssh|sql|pg|vnc|sasl|"
+    r"smb|snmp|proxy|cert|"
+    r"p12|pfx|jks|key|store|svc|repo|mq|redis|mongo|pop|sip|rtsp|cam|bmc|ipmi|sudo|vault|zip|"
+    r"backup|web|app|api|vpn|"
+    r"ppp|rpc)pass)$"
 )
 _BEFORE = linear.anchored(r"[\w.$:@/-]{0,40}$")
 _TAIL = linear.anchored(
@@ -81,7 +86,8 @@ _TAG = linear.anchored(
     r"(?P<a>[^<>\n$%{\s][^<>\n]{3,400}?)\s{0,20}(?:\]\]>|</)"
 )
 _WORDS = linear.anchored(
-    r"(?i)(?<=phrase)[:=] (?P<a>(?-i:(?:[a-z]{3,12}[ -]){2,7}[a-z]{3,12}))[ \t]*(?:\n|$)"
+    r"(?i)(?<=phrase)(?:[:=]| is| was) (?P<a>(?-i:(?:[a-z]{3,12}[ -]){2,7}[a-z]{3,12}))"
+    r"[ \t]*(?:\n|$)"
 )
 _TAGGED = linear.anchored(r"(?:<(?:\w{1,20}:)?|<key>|\b(?:name|key)=[\"'])[\w .:-]{0,40}$")
 _NESTED = linear.anchored(

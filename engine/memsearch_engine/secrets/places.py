@@ -26,8 +26,9 @@ _PIPED = (
     r"(?:sudo\s+-\w*S|(?:sudo\s+(?:-\w+\s+)?)?(?:chpasswd|passwd\b|"
     r"smbpasswd|cryptsetup|gpg2?\b|openssl\b|kinit\b|docker\s+login|"
     r"podman\s+login|helm\s+registry\s+login|gh\s+(?:auth|secret)|pass\s+insert|"
-    r"wrangler\s+secret|keepassxc-cli\b|(?:gcloud|kubectl|aws|az|glab|fly|flyctl|vercel|heroku|doppler|op|bw)\b"
-    r"[^\n|;]{0,80}(?:secret|passw|token)|vault\b|htpasswd\b|age\b|su\b|npx\s+wrangler))"
+    r"wrangler\s+secret|keepassxc-cli\b|(?:gcloud|kubectl|aws|az|glab|fly|flyctl|vercel|"
+    r"heroku|doppler|op|bw)\b"
+    r"[^\n|;]{0,80}(?:secret|passw|token)|vault\b|htpasswd\b|age\b|su\b|npx\s+wrangler|hdiutil\b))"
 )
 
 #: Judged as chosen passwords, which may have letters only.
@@ -92,7 +93,8 @@ LETTERS: tuple[Rule, ...] = (
     rule(
         "command-password",
         "echo printf yes",
-        rf"\b(?:echo|printf|yes)\s+(?:-\w+\s+)?[\"'](?:\w+:)?{_L}(?:\\n)?[\"']\s*\|\s*{_PIPED}",
+        rf"\b(?:echo|printf|yes)\s+(?:-\w+\s+)?[\"'](?:\w+:)?{_L}"
+        rf"(?:\\n[^\"'\n]{{0,120}})?[\"']\s*\|\s*{_PIPED}",
     ),
     rule("command-password", "<<<", rf"{_PIPED}[^\n|;]{{0,80}}<<<\s*[\"']?{_V}"),
     rule(
@@ -121,6 +123,11 @@ LETTERS: tuple[Rule, ...] = (
         "securestring",
         r"(?i)\bConvertTo-SecureString\s+(?:-(?:AsPlainText|"
         rf"Force)\s+){{0,2}}(?:-String\s+)?{_A}",
+    ),
+    rule(
+        "command-password",
+        "securestring",
+        rf"(?i)[\"']{_L}[\"'][ \t]*\|[ \t]*ConvertTo-SecureString",
     ),
     rule(
         "command-password",
@@ -251,7 +258,7 @@ LETTERS: tuple[Rule, ...] = (
         "command-password",
         "password passphrase pass",
         r"(?i)pass(?:word|phrase)?[_-]?(?:eval|command|cmd)?[ \t]*=?[ \t]*[\"'](?:echo|printf) "
-        rf"['\"]?{_V}",
+        rf"(?:-\w+ )?['\"]?{_V}",
     ),
     # -- answers to prompts
     rule(
@@ -274,22 +281,25 @@ LETTERS: tuple[Rule, ...] = (
         r"(?i)\b\w{0,30}(?:log_?[io]n|sign_?in|auth|authenticate|credentials?|"
         r"authentication(?:token)?|wifi\.begin|userinfo|"
         r"(?:create|add|change|set|reset|update)_?\w{0,20}(?:user|passwo?r?d))"
-        r"(?:::new|\.new|\.of)?\s?[=(]?\s?[ (]\s{0,20}(?:[^\s,()\"']{1,40}\s{0,4},\s{0,20})?"
-        r"[bruN]?[\"'][^\"'\n]{1,120}[\"'](?:\.\w{1,20}\(\))?\s{0,4},\s{0,20}(?:Some\()?"
+        r"(?:\]?::new|\.new|\.of)?\s?[=(]?\s?[ (]\s{0,20}(?:[^\s,()\"']{1,40}\s{0,4},\s{0,20})?"
+        r"[bruN]?[\"'][^\"'\n]{0,120}[\"'](?:\.\w{1,20}\(\))?\s{0,4},\s{0,20}(?:Some\()?"
         rf"[bruN]?[\"']{_L}[\"']",
     ),
     rule(
         "call-password",
         "passw superuser create_user createuser passphrase",
-        r"(?i)(?:superuser|create_?user|\b(?:passwo?r?d|passphrase)|(?:set|change|update|reset|create|add|"
-        r"make|new|with|sql|hash|encrypt|verify|check)_?\w{0,12}(?:passwo?r?d|passphrase))\s?[({]\s{0,20}"
-        rf"(?:[\"'][^\"'\n]{{0,120}}[\"']\s{{0,4}},\s{{0,20}}){{0,2}}[bru]?[\"']{_L}[\"']\s{{0,4}}[)}}]",
+        r"(?i)(?:superuser|create_?user|\b(?:passwo?r?d|passphrase)|(?:set|change|update|"
+        r"reset|create|add|"
+        r"make|new|with|sql|hash|encrypt|verify|check)_?\w{0,12}(?:passwo?r?d|passphrase))"
+        r"\s?[({]\s{0,20}"
+        rf"(?:[\"'][^\"'\n]{{0,120}}[\"']\s{{0,4}},\s{{0,20}}){{0,2}}[bru]?[\"']{_L}[\"']"
+        rf"\s{{0,4}}[)}}]",
     ),
     rule(
         "call-password",
-        "connect pdo open dbi newinstance mysqli",
+        "connect pdo open dbi newinstance mysqli sequelize",
         r"(?i)(?:\b\w{0,20}connect(?:ion)?|new \\?pdo|\b(?:sql|conn)\.open|dbi->connect|"
-        r"newinstance|\bmysqli)"
+        r"newinstance|\bmysqli|sequelize)"
         r"\s{0,3}[( ]\s{0,20}(?:[^\s,()\"']{1,80}|[\"'][^\"'\n]{1,200}[\"'])\s{0,4},\s{0,20}"
         rf"[\"'][^\"'\n]{{0,80}}[\"']\s{{0,4}},\s{{0,20}}[\"']{_L}[\"']",
     ),
@@ -331,6 +341,43 @@ MIXED: tuple[Rule, ...] = (
         rf"-username)[= ]?[\"']?[\w.@\\+-]{{1,80}}[\"']?[ \t][^\n|;]{{0,100}}?(?:-p|"
         rf"-pw|-w|--pass(?:word|wd)?|/p(?:ass(?:word)?)?:)[= ]?[\"']?{_V}",
     ),
+    rule(
+        "command-password",
+        "net",
+        rf"(?im)\bnet1?(?:\.exe)?\s+user\s+{_Q}[^\s/]{{1,80}}[ \t]+{_A}[ \t]*$",
+    ),
+    rule(
+        "command-password",
+        "@",
+        r"(?m)(?:^|[\s\"'=])[\w./\\-]{1,60}:([^\s\"'`$<>|;,@:]{4,100})@"
+        r"(?:(?:\d{1,3}\.){3}\d{1,3}|[\w.-]{1,80}:\d{2,5})(?:[^\w.]|$)",
+    ),
+    rule(
+        "prompt-password",
+        "password",
+        r"(?im)\b(?:temporary|initial|generated|new|default) password[^\n]{0,80}: (\S{6,100})"
+        r"[ \t]*$",
+    ),
+    rule(
+        "user-password",
+        "authenticate log sign",
+        r"(?i)\b(?:authenticate|log ?in|sign ?in)[ ](?:using|with)[ ]"
+        r"([A-Za-z0-9._-]{1,40}[#$%^&*!~+][A-Za-z0-9#$%^&*!~+._-]{1,40})(?:$|[\s,;)])",
+    ),
+    rule(
+        "user-password",
+        "creds credential login account zugangsdaten identifiants",
+        r"(?i)\b(?:creds|credentials|logins?|account|zugangsdaten|identifiants)"
+        r"\b[^\n]{0,40}\n[ \t>-]{0,4}"
+        rf"[\w.+-]{{1,60}}(?:@[\w.-]{{1,60}})?[ \t]*\n[ \t>-]{{0,4}}{_V}[ \t]*(?:\n|$)",
+    ),
+    rule(
+        "user-password",
+        "creds credential login zugangsdaten identifiants",
+        r"(?i)\b(?:creds|credentials|login|zugangsdaten|identifiants)\b[^\n]{0,30}?(?:is|are|"
+        r"sind|[:=])[ ]"
+        rf"[\w.@-]{{1,60}}[ ]?[/:,][ ]?{_V}",
+    ),
     rule("command-password", "-u", rf"\s-u[ =]?{_Q}[\w.@-]{{1,80}}:{_V}"),
     rule(
         "config-password",
@@ -359,17 +406,16 @@ MIXED: tuple[Rule, ...] = (
         r"(?i)\b(?:licen[sc]e|product|serial|activation|windows)[ -]?(?:key|number|"
         r"code)?[^\n]{0,20}?[ :=\"'`]([A-Z0-9]{4,6}(?:-[A-Z0-9]{4,7}){1,7})(?:[^A-Za-z0-9-]|$)",
     ),
-    rule(
-        "crypto-key",
-        "hmac jwt cipher fernet",
-        r"(?:createHmac|create(?:C|Dec)ipheriv|jwt\.(?:sign|verify|encode|decode)|"
-        r"hmac\.new|Hmac\w{0,8}|Fernet|SecretKeySpec)\((?:[^()\n\"']{0,60}|"
-        r"[^()\n]{0,60},)\s*(?:Buffer\.from\()?b?[\"']([A-Za-z0-9+/=_.!#%&*@-]{12,200})[\"']",
-    ),
 )
 
 #: Tokens that are known by their format.
 SHAPES: tuple[Rule, ...] = (
+    rule(
+        "app-password",
+        "-p pass app",
+        r"(?i:-p|pass\w{0,6}|app)[ =:\"'`]"
+        r"[^\n]{0,30}?[ =:\"'`]?([a-z]{4}-[a-z]{4}-[a-z]{4}-[a-z]{4})(?:[^\w-]|$)",
+    ),
     rule(
         "app-password",
         "app",

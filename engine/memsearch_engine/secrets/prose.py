@@ -11,8 +11,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from memsearch_engine.secrets.evidence import PossibleSecret, Span, labels, secrets_among
-from memsearch_engine.secrets.judge import is_certain, is_chosen, uncased
+from memsearch_engine.secrets.evidence import (
+    PossibleSecret,
+    Span,
+    common_words,
+    labels,
+    secrets_among,
+)
+from memsearch_engine.secrets.judge import is_certain, is_chosen, uncased, wordy
 from memsearch_engine.secrets.linear import anchored, compile
 
 _LATIN = (
@@ -29,7 +35,8 @@ _LATIN = (
 _OTHER = (
     r"парол[а-яії]{0,3}|лозинк[а-я]{1,2}|비밀 ?번호|비번|암호|"
     r"패스워드|パスワード|暗証番号|パスフレーズ|合言葉|密码|密碼|口令|"
-    r"كلمة (?:المرور|السر)|पासवर्ड|कूटशब्द|κωδικ[α-ωό]{1,4}|συνθηματικ[όο]|סיסמ[א-ת]{1,3}|รหัสผ่าน"
+    r"كلمة (?:المرور|السر)|الباسورد|पासवर्ड|कूटशब्द|κωδικ[α-ωό]{1,4}|συνθηματικ[όο]|"
+    r"סיסמ[א-ת]{1,3}|รหัสผ่าน"
 )
 _NAME = compile(rf"(?i)(?:^|[^a-z0-9_.$])(?:{_LATIN})(?:$|[^a-z0-9_(=-])|{_OTHER}")
 _KEY_NAME = compile(
@@ -40,17 +47,18 @@ _KEY_NAME = compile(
     r"anahtar[ıi]?|clé|schlüssel|avain|klíč|kulcs|geheimnis|segreto|secreto|gizli)(?:$|"
     r"[^a-z0-9_(=-])|ключ|토큰|トークン|秘密鍵|密钥|密鑰|令牌|키[는가를]? |مفتاح"
 )
-#: A word with a digit or a symbol. Other words do not read like passwords.
+_A = "A-Za-zÀ-ÖØ-öø-ɏͰ-ϿЀ-ӿḀ-ỿ"
+#: A word with a digit or a symbol, or else a plain one.
 _WORD = compile(
     r"[!#$%&*+./0-9:?@A-Z^_a-z~À-ÖØ-öø-ž-]{0,99}[!#$%&*+0-9?@^~]"
-    r"[!#$%&*+./0-9:?@A-Z^_a-z~À-ÖØ-öø-ž-]{0,300}"
+    rf"[!#$%&*+./0-9:?@A-Z^_a-z~À-ÖØ-öø-ž-]{{0,300}}|[{_A}](?:[{_A}]|[_-][{_A}]){{3,39}}"
 )
 _DIGEST = re.compile(
     r"(?i)\b(?:commit|sha-?\d*(?:sum)?|fixed in|hash|digest|"
     r"checksum|md5(?:sum)?|etag|uuid|revision|fingerprint|merge)\b"
 )
 _USER = re.compile(
-    r"(?i)(?:\b(?:user(?:name)?|account|benutzer|nutzer|utente|usuario|"
+    r"(?i)(?:\b(?:user(?:name)?|id|account|benutzer|nutzer|utente|usuario|"
     r"utilisateur|gebruiker|kullanıcı|użytkownik|användare|e-?mail|host|server|"
     r"version|ticket|issue|branch|file|model)|아이디는?|"
     r"账号|пользовател[а-я]{1,3})[ \t]*[:=]?[ \t]*[\"'`]?$"
@@ -59,19 +67,23 @@ _USER = re.compile(
 _OPENS, _CALLS = frozenset("[{|=<\\.$"), frozenset("([{}|=\\")
 _GIVES = re.compile(
     r"(?i)(?:\b(?:is|was|are|lautet|ist|est|es|era|é|è|är|er|jest|be|to|now|heißt|это|на|de|til|"
-    r"till)|[:=：→—–]|->|=>|[은는이가はを是为為])[ \t]{0,3}"
+    r"till|equals)|[:=：→—–]|->|=>|[은는이가はを是为為])[ \t]{0,3}"
     r"(?:now |jetzt |maintenant |ahora |теперь |это |just |still )?[\"'`“„«‘「『《（(【*]{0,3}$"
 )
 _AS_NAME = re.compile(r"(?i)[\"'`”]?\s(?:as|als|como|come|comme|jako|som)\s")
 #: Names that also mean something else.
 _WEAK = frozenset("pass pw pwd wifi wi-fi wlan creds credentials credential".split())
+#: Words before a name whose value follows.
+_LEAD = re.compile(
+    r"(?i)(?:\b(?:with|and|using|use|und|mit|et|avec|con|y|e|com|en|met|och|med|i|z|my|mein)"
+    r"(?: (?:the|das|dem|le|la|el|il|a|het))?|[,/])[ ]$"
+)
 _SHORTEST = 4
 _SEALED = re.compile(r"SealedSecret|encryptedData|ENC\[")
 _BEFORE, _AFTER = 80, 90
 
 #: Names that have no other meaning.
 _FULL = _LATIN.partition("|pwd|")[0]
-_A = "A-Za-zÀ-ÖØ-öø-ɏͰ-ϿЀ-ӿḀ-ỿ"
 _QUOTE = "[\"'`“”„«»‘’]"
 _PLAIN = rf"{_QUOTE}?([A-Za-zÀ-ÖØ-öø-ž][a-zß-öø-ž]{{3,39}}\d{{0,4}}){_QUOTE}?"
 _SAID_NAME = compile(
@@ -99,10 +111,11 @@ _END = r"(?:$|[\n,;)!。、，]|\.(?:\s|$)|です|だ|であ|입니다|이다|�
 #: Words that go on with the sentence after a value.
 _ON = (
     r"[ ](?:\(|(?:by the way|ok|okay|right|thx|anyway|though|btw|for|on|in|at|and|but|or|so|"
-    r"please|thanks|if|with|everywhere|"
+    r"please|thanks|if|with|everywhere|before|until|since|then|again|"
     r"yesterday|today|user(?:name)?|für|auf|und|aber|bitte|am|im|pour|sur|et|mais|para|en|y|pero|"
     r"per|sul|e|ma|voor|op|maar|na|dla|do|i|ale|för|på|och|men|til|og|pro|için|для|на|и|но)\b)"
 )
+_GOES_ON = anchored(rf"(?i){_ON}")
 _CLAUSE = anchored(rf"(?i){_OF}{_IS}{_NOW}{_SAID}(?:(?P<end>{_END})|(?P<on>{_ON})|(?P<other>))")
 _AGAIN = anchored(
     rf"(?i)[ ,;]{{1,3}}(?:(?:but|and|aber|und|mais|pero|ma)[ ])?(?:now[ ])?"
@@ -114,7 +127,8 @@ _AS = r"(?:as|als|como|come|comme|jako|som)(?: (?:the|your|its|das|de|het|la|el|
 #: Passwords of letters only, in grammar in which the value is before the name or far from it.
 _LETTERS = (
     compile(
-        r"(?i)\b(?:and|und|et|y|e|en|i|och|with|use|typed|entered|used|set|usa|utilise|nimm|gebruik|"
+        r"(?i)\b(?:and|und|et|y|e|en|i|och|with|use|typed|entered|used|set|usa|utilise|nimm|"
+        r"gebruik|"
         rf"użyj|använd|take|enter|try) {_PLAIN} {_AS} (?:\w{{1,20}} )?(?:{_FULL})(?:$|[^a-z])"
     ),
     compile(
@@ -136,7 +150,8 @@ _LETTERS = (
     compile(
         r"(?i)(?:\b(?:user(?:name)?|login|account|e-?mail|ssid|wi-?fi|meeting|benutzer|usuario|"
         r"utente|utilisateur|gebruiker|użytkownik|användare|usuário)|логин|пользователь|用户名?|"
-        rf"ユーザー名?|아이디)[ :=：]{{1,3}}(\S{{1,60}}?),? (?:(?:and|und|y|e|et|en|i|och|/) )?"
+        rf"ユーザー名?|아이디)[ :=：]{{1,3}}([^\s/&|,-]\S{{0,59}}?),? "
+        r"(?:(?:and|und|y|e|et|en|i|och|/) )?"
         rf"(?:{_FULL}|pass|pw|pwd|{_OTHER}):? [\"'`“„«]?([{_A}]{{4,40}}\d{{0,4}})"
         r"(?:$|[\n,;)\"'`”“»]|\.(?:\s|$))"
     ),
@@ -154,6 +169,16 @@ _LETTERS = (
     compile(
         rf"(?i)(?:^|[^a-z0-9_])(?:{_FULL}|{_OTHER}(?: [^\s]{{1,8}} [^\s]{{1,20}})?)"
         r" ([a-z]{4,39}\d{1,4})(?:$|[\n,;)]|\.(?:\s|$)|입니다|です)"
+    ),
+    compile(
+        rf"(?i)\b(?:type|enter|use|give|answer|say) {_PLAIN} (?:when|if|once|where|after)"
+        rf"\b[^\n]{{0,40}}"
+        rf"(?:{_FULL})"
+    ),
+    compile(rf"(?i)(?:{_FULL})(?: are| is|:)? \S{{4,40}} for \S{{1,20}} (?:and|und) {_PLAIN} for "),
+    compile(
+        rf"(?:{_OTHER})[은는이가를을はをが]? ?([A-Za-z][\w!@#.-]{{3,40}}) ?"
+        r"(?:으로|로|입니다|이에요|예요|이야|입력|です|で|を入力)"
     ),
     compile(rf"(?i)\b(?:{_FULL}) [\"'`“„«]([A-Z][a-z]{{5,39}})[\"'`”“»] [a-z]"),
     compile(rf"(?i)\blogin\b[^\n]{{0,40}}: [\w.@-]{{1,60}} (?:and|/) {_PLAIN}(?:$|[\n,.;)])"),
@@ -209,7 +234,7 @@ _DESCRIBE = tuple(
     for names, endings in (
         (
             r"(?i)passwort|kennwort|zugangs|logind",
-            r"(?:ge|ver|be|ent|er|un|ab|an|auf|aus|ein|zu|über|nicht|noch|hinter|vor)[a-zäöüß]{3,}"
+            r"^(?:ge|ver|be|ent|er|un|ab|an|auf|aus|ein|zu|über|nicht|noch|hinter|vor)[a-zäöüß]{3,}"
             r"(?:t|en|lich|ig|bar|sch|los)$|[a-zäöüß]+(?:lich|ig|bar|isch|los)$",
         ),
         (r"(?i)l[öo]sen|adgang|kodeord|passord", r"(?:[aeiy][td]|[dr]t|lig|igt?|ande)$"),
@@ -224,16 +249,20 @@ _ROMANCE_IS = ("è", "é", "est", "es", "era", "sera")
 _OWNER = re.compile(r"(?i)\b(?:user|login|account|wi-?fi|server|root|admin|db|database)(?:'s)?$")
 _LOGS_IN = re.compile(r"(?i)\b(?:user|login|log in|account|wi-?fi|ssh|server|root|admin)")
 _NUMBERED = re.compile(
-    r"(?i)(?:python|version|postgres|postgresql|windows|server|level|sprint|chapter|section|example|"
-    r"account|users?|hosts?|option|client|worker|database|release|ubuntu|debian|argon|number|column|"
+    r"(?i)(?:python|version|postgres|postgresql|windows|server|level|sprint|chapter|section|"
+    r"example|"
+    r"account|users?|hosts?|option|client|worker|database|release|ubuntu|debian|argon|number|"
+    r"column|"
     r"method|device|system|office|field|version|password|group)\d+$"
 )
 _PIN = compile(
     r"(?:\bPIN(?:-?[Cc]ode)?\b[^\n\d:=]{0,40}?|"
-    r"(?i:\b(?:my|your|our|the|voicemail|sim|card|bank|phone|user|admin|security) pin)|"
+    r"(?i:\b(?:my|your|our|the|il|el|le|o|der|die|das|de|voicemail|sim|card|bank|phone|user|admin|"
+    r"security|pairing|unlock) pin)|"
     r"(?i:\b(?:door|gate|alarm|safe|unlock|entry|lock|access|keypad) (?:\w{1,12} )?(?:code|pin))|"
-    r"(?i:\b(?:tür|alarm)code))(?: (?:number|code))?"
-    r"(?: (?i:is|was|ist|lautet|est|es|é|è|är|er|to|jest|je)| ?:| =)[ \t]{1,2}(\d{4,10}[#*]?)"
+    r"(?i:\b(?:tür|alarm)code|\botp(?: is| was|:)|one[ -]time (?:code|password)|\bpass ?code))"
+    r"(?: (?:number|code))?(?: (?:for|of|on) (?:the |my )?\w{2,12})?"
+    r"(?: (?i:is|was|ist|lautet|est|es|é|è|är|er|to|jest|je)| ?:| =|)[ \t]{1,2}(#?\d{4,10}[#*]?)"
     r"(?:$|[^\d.%]|\.(?:\s|$))"
 )
 
@@ -255,6 +284,7 @@ def clauses(text: str) -> Iterator[Span]:
                 (is_certain if match.lastindex == 2 else is_chosen)(value)
                 and not _NUMBERED.match(value)
                 and not (number == _LOOSE and _ROMANCE.search(value))
+                and not (number == _LOOSE and value.lower() in common_words())
                 and not (match.lastindex == 2 and _ENGLISH.search(value))
             ):
                 yield *match.span(match.lastindex or 1), "said"
@@ -277,10 +307,7 @@ def _said(text: str) -> Iterator[Span]:
     for name in _SAID_NAME.finditer(text):
         if _COMPOUND.search(name[0]):
             continue
-        if _VERB_LAST.match(text, name.end()):
-            match = _VERB_LAST.match(text, name.end())
-        else:
-            match = _CLAUSE.match(text, name.end())
+        match = _VERB_LAST.match(text, name.end()) or _CLAUSE.match(text, name.end())
         changed = bool(_CHANGES.search(text, max(0, name.start() - 40), name.start() + 1))
         while match:
             quoted = match["q"]
@@ -321,18 +348,16 @@ def _is_said(name: str, match: re.Match[str], changed: bool) -> bool:
     between = match[0][: match.start("is") - match.start()] if verb else ""
     lead = match.string[max(0, match.start() - len(name) - 80) : match.start() - len(name)]
     belongs = not between or between.startswith((" for ", " of ", " to ", " on ", " in "))
-    if verb in _TIED and not bare.startswith(_TIED[verb]) and not (verb == "to" and changed):
-        return False
     strict = (verb == "to" and changed) or bare == "pass" or verb == "="
-    if strict and (not belongs or " to " in between):
-        return False
-    if "is" in groups and not verb and (groups["v"] or not is_chosen(groups["q"])):  # in brackets
-        return False
-    if bare == "pass" and (
-        verb not in _PLAINLY or (verb in ("is", "was") and not _LOGS_IN.search(lead))
+    in_brackets = "is" in groups and not verb
+    if (
+        (verb in _TIED and not bare.startswith(_TIED[verb]) and not (verb == "to" and changed))
+        or (strict and (not belongs or " to " in between))
+        or (in_brackets and (groups["v"] or not is_chosen(groups["q"])))
+        or (bare == "pass" and verb not in _PLAINLY)
+        or (bare == "pass" and verb in ("is", "was") and not _LOGS_IN.search(lead))
+        or (verb == "=" and not between and not _OWNER.search(lead))
     ):
-        return False
-    if verb == "=" and not between and not _OWNER.search(lead):
         return False
     if value := groups["q"]:
         return is_certain(value, camel=True) and not _describes(bare, value, verb)
@@ -358,7 +383,10 @@ def _describes(name: str, value: str, verb: str) -> bool:
 
 
 def beside(text: str) -> Iterator[PossibleSecret]:
-    """Yield words with a digit or a symbol in a line that names a password or a key."""
+    """Yield words in a line that names a password or a key.
+
+    A word has a digit or a symbol, or it is beside the name of a password or after a verb.
+    """
     for link, names in (("near", _NAME), ("near key", _KEY_NAME)):
         done = 0
         for name in names.finditer(text):
@@ -378,21 +406,39 @@ def beside(text: str) -> Iterator[PossibleSecret]:
                 start, end = begin + word.start() + word[0].find(value), begin + word.end()
                 before, after = text[start - 1 : start], text[end : end + 1]
                 glued = before.isalpha() and ord(before) < 0x500
-                code = before in _OPENS or after in _CALLS
+                argument = text[start - 2 : start] in ("('", '("') and wordy(value)
+                code = before in _OPENS or after in _CALLS or argument
                 if len(value) < _SHORTEST or word[0].endswith(":") or glued or code:
                     continue
-                if _USER.search(text, begin, start):
+                plain = link == "near" and not _MARKED.search(value)
+                gap = start - name.end()
+                gives = _GIVES.search(text, max(begin, start - 20), start)
+                role = _AS_NAME.match(text, end)
+                called = name[0].strip(" \t\n\"'`:").lower()
+                # "pass" is also a verb
+                named = (
+                    role
+                    or (0 <= gap <= 2 and called != "pass")
+                    or (gives and not text.startswith("to ", name.end()))
+                )
+                if (plain and not named) or _USER.search(text, begin, start):
                     continue
                 around = labels(
-                    gives=_GIVES.search(text, max(begin, start - 20), start),
-                    role=_AS_NAME.match(text, end),
+                    gives=gives,
+                    role=role,
                     quoted=before and before in "\"'`“„«‘「『",
                     digest=digest,
                     foreign=not name[0].isascii(),
-                    weak=name[0].strip(" \t\n\"'`:").lower() in _WEAK,
+                    weak=called in _WEAK,
                     ahead=end <= name.start() + 1,
-                    next=0 <= start - name.end() <= 2,
-                    close=2 < start - name.end() <= 20,
+                    next=0 <= gap <= 2,
+                    close=2 < gap <= 20,
                     end=not text[end : end + 2].strip(" .,;)\"'`”!\n"),
+                    given=plain and _LEAD.search(text, begin, name.start() + 1),
+                    on=plain and _GOES_ON.match(text, end),
+                    romance=plain and _ROMANCE.search(value),
+                    describes=plain and _describes(called, value, ""),
                 )
-                yield PossibleSecret(start, start + len(value), "said", "line", link, around)
+                yield PossibleSecret(
+                    start, start + len(value), "said", "line", "word" if plain else link, around
+                )

@@ -52,7 +52,8 @@ _URL_PASSWORD = re.compile(r"[^\s\"'<>`|,，\\]{3,201}")
 _HOST = re.compile(r"(?:[A-Za-z0-9_.-]{1,253}|\[[0-9a-fA-F:]{2,40}\])(?=[:/,?#\\\s\"'`)，]|$)")
 _MAX_ATS = 8
 _URL_TOKEN = re.compile(r"(?i)https?://([A-Za-z0-9_-]{20,200})(?::[^\s/@:\"'<>]{1,200})?@")
-_PORT = re.compile(r"\d{1,5}(?:[/?#]|$)")
+#: A port, or a word that describes a password.
+_PORT = re.compile(r"\d{1,5}(?:[/?#]|$)|(?i:pass(?:word|wd)?|pwd?|secret)$")
 _PIECE, _OVERLAP, _MAX_NAMES = 6000, 600, 60
 
 Span = tuple[int, int, str]

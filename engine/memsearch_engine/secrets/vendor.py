@@ -84,8 +84,8 @@ TOKENS: tuple[Rule, ...] = (
     _token("stripe-key", "_live_ _test_ whsec_", r"(?:[sr]k_(?:live|test)|whsec)_[A-Za-z0-9]{16,}"),
     _token(
         "google-key",
-        "aiza ya29. 1//0 gocspx-",
-        r"AIza[A-Za-z0-9_-]{35}|ya29\.[A-Za-z0-9_-]{20,}|"
+        "aiza ya29. 1//0 4/0a gocspx-",
+        r"4/0A[A-Za-z0-9_-]{50,}|AIza[A-Za-z0-9_-]{35}|ya29\.[A-Za-z0-9_-]{20,}|"
         r"1//0[A-Za-z0-9_-]{30,}|GOCSPX-[A-Za-z0-9_-]{20,}",
     ),
     _token(
@@ -157,6 +157,12 @@ TOKENS: tuple[Rule, ...] = (
     _token("sendgrid-key", "sg.", r"SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}"),
     rule("mailgun-key", "key-", r"(?:^|[^0-9A-Za-z-])(key-[0-9a-f]{32})", not_before=_WORD),
     _token("mailchimp-key", "-us", r"[0-9a-f]{32}-us\d{1,2}", not_before=_WORD),
+    _token("wallet-key", "prv", r"[xyzt]prv[1-9A-HJ-NP-Za-km-z]{100,112}"),
+    _token(
+        "1password-key",
+        "a3- ops_ey",
+        r"A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}|ops_eyJ[\w-]{50,}",
+    ),
     _token("age-key", "age-secret-key-", r"AGE-SECRET-KEY-1[0-9A-Z]{40,64}"),
     _token("azure-secret", "q~", r"[A-Za-z0-9_~.]{3}\dQ~[A-Za-z0-9_~.-]{31,34}"),
     # no hyphen before it: "sha512-" is the prefix of digests
@@ -262,6 +268,14 @@ PLACES: tuple[Rule, ...] = (
         "aws configure",
         r"\baws configure set \S{1,60}(?:secret|token)\S{0,30}\s+[\"']?([^\s\"'$]{16,400})",
     ),
+    rule(
+        "crypto-key",
+        "hmac jwt cipher fernet signwith signingkey keyspec",
+        r"(?:createHmac|create(?:C|Dec)ipheriv|jwt\.(?:sign|verify|encode|decode)|"
+        r"hmac\.new|Hmac\w{0,8}|Fernet|SecretKeySpec|signWith|setSigningKey|HMAC\w{0,6})\((?:[^()\n\"']{0,60}|"
+        r"[^()\n]{0,60},)\s*(?:Buffer\.from\()?b?[\"']([A-Za-z0-9+/=_.!#%&*@-]{12,200})[\"']",
+    ),
+    rule("maven-password", "password>{", r"<password>\{([A-Za-z0-9+/=]{20,200})\}</password>"),
     rule(
         "terraform-default",
         "variable",
