@@ -9,16 +9,17 @@ from memsearch_engine.secrets.places import _A, _L, _PIPED, _V
 from memsearch_engine.secrets.vendor import Rule, rule
 
 
-def _argument(programs: str, flags: str, value: str = _A) -> Rule:
+def _argument(programs: str, flags: str, value: str = _A, words: str = "") -> Rule:
     """Return a rule for an argument of command-line programs.
 
     Args:
         programs: their names, separated by blanks.
         flags: a pattern of the options whose argument is a password.
+        words: rarer words than the names, one of which is in every such command.
     """
     names = programs.replace(" ", "|")
     pattern = rf"\b(?:{names})\b[^\n|;]{{0,160}}?\s(?:{flags})[= \t]{{1,2}}{value}"
-    return rule("command-password", programs, pattern)
+    return rule("command-password", words or programs, pattern)
 
 
 #: Judged as chosen passwords, which may have letters only.
@@ -34,7 +35,7 @@ LETTERS: tuple[Rule, ...] = (
     _argument("dsadd dsmod", "-pwd"),
     _argument("netsh", "key"),
     _argument("iscsiadm", r"\S{0,60}password[ \t]+-v"),
-    _argument("mc", r"alias[ \t]+set[ \t]+\S{1,40}[ \t]+\S{1,200}[ \t]+\S{1,100}"),
+    _argument("mc", r"alias[ \t]+set[ \t]+\S{1,40}[ \t]+\S{1,200}[ \t]+\S{1,100}", words="alias"),
     _argument("ngrok", "(?:add-)?authtoken"),
     _argument("qpdf", "--encrypt"),
     _argument("qpdf", r"--encrypt[ \t]+\S{1,100}"),
@@ -92,7 +93,7 @@ LETTERS: tuple[Rule, ...] = (
     _argument("dscl", r"-passwd[ \t]+\S{1,80}[ \t]+\S{1,80}"),
     _argument("openssl", r"passwd(?:[ \t]+-\w{1,8}){0,3}"),
     _argument("redis-cli valkey-cli", r"(?:AUTH|auth)(?:[ \t]+default)?"),
-    _argument("bw", r"(?:unlock|login[ \t]+\S{1,80})"),
+    _argument("bw", r"(?:unlock|login[ \t]+\S{1,80})", words="unlock login"),
     _argument("altool notarytool", "(?:-p|--password)"),
     rule(
         "protocol-password",
