@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from typing import TYPE_CHECKING
 
 from memsearch_engine.capture import event_queue
 from memsearch_engine.capture.capture_pipeline import CapturePipeline
@@ -19,13 +18,9 @@ from memsearch_engine.service.answers import (
     QueueReport,
 )
 from memsearch_engine.service.commands import RequestContext, distinct
-from memsearch_engine.service.waiting import PendingCounts
-
-if TYPE_CHECKING:
-    pass
-
 from memsearch_engine.service.service_state import ServiceState
 from memsearch_engine.service.tasks import BackgroundTasks
+from memsearch_engine.service.waiting import PendingCounts
 
 log = logging.getLogger("memsearch.service")
 

@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -24,10 +23,6 @@ from memsearch_engine.search.supersession.overrides import OverrideCache
 from memsearch_engine.service.activity import Activity
 from memsearch_engine.service.commands import distinct
 from memsearch_engine.service.indexing import Indexer
-
-if TYPE_CHECKING:
-    pass
-
 
 log = logging.getLogger("memsearch.service")
 
