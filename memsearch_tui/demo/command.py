@@ -6,14 +6,14 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 from memsearch_engine import Answer, Home, Memory, all_agents
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.terminal import is_interactive
-from memsearch_tui.demo.history import build
+from memsearch_tui.demo.history import build, fillers, stories
 from memsearch_tui.demo.home import fill
 from memsearch_tui.demo.repository import make
 
@@ -43,6 +43,16 @@ def demo_root() -> Path:
     return Path(tempfile.gettempdir()) / f"memsearch-demo-{os.getuid()}"
 
 
+def last_day(*clocks: datetime) -> date:
+    """Return the newest day on which the sample year can end: all its notes lie before now.
+
+    Args:
+        clocks: the current time, in each time zone that the notes may be read in.
+    """
+    now, newest = min(clocks), max(s.time for s in (*stories(), *fillers()) if s.day == 0)
+    return now.date() - timedelta(days=f"{now:%H:%M}" <= newest)
+
+
 def prepare(root: Path, *, fresh: bool, end: date | None = None) -> tuple[Home, Path]:
     """Write the demo if it does not exist or if the day has changed.
 
@@ -50,12 +60,12 @@ def prepare(root: Path, *, fresh: bool, end: date | None = None) -> tuple[Home, 
 
     Args:
         fresh: write it in any case.
-        end: the last day of the year; None: today.
+        end: the last day of the year; None: the newest one whose notes lie before now.
 
     Returns:
         The demo's home and the folder of its first project.
     """
-    end = end or date.today()
+    end = end or last_day(datetime.now(), datetime.now(UTC).replace(tzinfo=None))
     home = Home(root / "home")
     stamp = root / "ends-on"
     if root.is_symlink() or (root.exists() and root.stat().st_uid != os.getuid()):

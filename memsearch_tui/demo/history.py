@@ -17,6 +17,7 @@ from memsearch_engine.journal.text import escape_line
 _HERE = Path(__file__).parent
 #: Turns that read content from outside the machine.
 _OUTSIDE = ("orders-otel", "atlas-map-blurry")
+ROUTINE = 700  # routine turns of the sample year
 _LONG = "orders-api"  # the project with a long newest session
 _NAMESPACE = uuid.UUID("6f2a1c9e-3a55-4b7e-9d6b-2f7f3a1d8e10")
 
@@ -83,7 +84,7 @@ def stories() -> list[Story]:
     return [msgspec.json.decode(line, type=Story) for line in lines if line.strip()]
 
 
-def fillers(count: int, seed: int = 7) -> list[Story]:
+def fillers(count: int = ROUTINE, seed: int = 7) -> list[Story]:
     """Return routine turns: small requests on ordinary modules, spread over working days.
 
     Args:
@@ -164,7 +165,7 @@ type: project
 }
 
 
-def build(root: Path, end: date, routine: int = 700) -> Demo:
+def build(root: Path, end: date, routine: int = ROUTINE) -> Demo:
     """Write the year that ends on *end*: ``projects/<name>`` and the agents' own session files.
 
     Args:

@@ -54,6 +54,7 @@ _INJECTED = (
     ("store the shipping fee", "orders-money-cents"),
 )
 _SHOWN_DAYS = 28
+_ARCHIVED_DAYS = 14  # all conversations of the last days are archived
 #: A story with a note that two machines changed: the text before, and the text of each machine.
 _CONTESTED = (
     "orders-runbook-oncall",
@@ -68,7 +69,8 @@ def fill(root: Path, made: Demo, end: date) -> None:
     home, turns, projects = Home(root / "home").ensure(), made.captured, made.projects
     archive = Archive(home)
     for story in turns:
-        if story.agent != "claude-code" and (story.id in _LESSONS or story.tools):
+        is_archived = story.id in _LESSONS or story.tools or story.day < _ARCHIVED_DAYS
+        if story.agent != "claude-code" and is_archived:
             archive.put(_turn(story, projects[story.project], end))
     archive.close()
     actions = ActionIndex(home)

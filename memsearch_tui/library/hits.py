@@ -9,6 +9,9 @@ import msgspec
 
 from memsearch_tui.library.rows import Item, ItemMaker
 
+#: ranking -> what people call it
+_RANKINGS = {"dense": "by meaning", "bm25": "by words", "lexical": "by words"}
+
 
 def has_only_filters(query: str) -> bool:
     """Return whether *query* has only filters, asks for current notes and not for other kinds of
@@ -32,7 +35,10 @@ def hit_rows(items: ItemMaker, answer: engine.Answer, *, by_session: bool = Fals
     found = [
         msgspec.structs.replace(
             items.of_index(hit.row),
-            reasons=(*(f"{name} #{place}" for name, place in hit.ranks.items()), *hit.reasons),
+            reasons=(
+                *(f"{_RANKINGS.get(name, name)} #{n}" for name, n in hit.ranks.items()),
+                *hit.reasons,
+            ),
             by_meaning=hit.by_meaning,
             doubtful=hit.is_doubtful,
             text=hit.row.text,

@@ -55,7 +55,7 @@ _SHAPES = {"heat1", "heat2", "heat3", "here"}
 #: the same, for the background of a whole row
 _BEHIND = {
     "cursor": ("primary", "bold", 0.4),
-    "cursor-idle": ("surface", "", 1.0),
+    "cursor-idle": ("primary", "", 0.25),
     "selected": ("accent", "", 0.2),
 }
 

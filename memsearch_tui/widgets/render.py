@@ -85,6 +85,8 @@ def signs(marks: dict[str, str]) -> Row:
 def snippet(title: str, text: str, words: list[str], room: int) -> str:
     """Return the line of a hit that has most of *words*, cut to *room* cells around them.
 
+    A long word counts more than a short one: ``cache_token`` is rarer than ``cache``.
+
     Args:
         title: used if no line of *text* has more words.
         words: casefolded.
@@ -92,7 +94,7 @@ def snippet(title: str, text: str, words: list[str], room: int) -> str:
 
     def count(line: str) -> int:
         folded = line.casefold()
-        return sum(word in folded for word in words)
+        return sum(len(word) for word in words if word in folded)
 
     lines = [
         _BULLET.sub("", line).strip()

@@ -6,15 +6,18 @@ from __future__ import annotations
 
 import threading
 
+import msgspec
 import pytest
 from rich.cells import cell_len
 from rich.style import Style
 
+from memsearch_tui.library import Item
 from memsearch_tui.library.days import NoteDays
 from memsearch_tui.library.notes import NoteReader
 from memsearch_tui.library.projects import KnownProjects
 from memsearch_tui.library.status import MemoryStatus
 from memsearch_tui.screens.browse import BrowseScreen
+from memsearch_tui.screens.browse.search import _counted, _whole
 from memsearch_tui.widgets.footer import Keys
 from memsearch_tui.widgets.lines import Lines
 from memsearch_tui.widgets.pieces import drawable, wrap
@@ -229,3 +232,49 @@ class _Plain:
 
 def test_letters_keep_what_joins_them():
     assert drawable("क्‍ष נسּ naïve") == "क्‍ष נسּ naïve", "a joiner between letters shapes them"
+
+
+def test_a_hit_shows_its_conversation_and_its_day_in_the_calendar(world):
+    app = world.app()
+
+    async def steps(pilot):
+        app.screen.search.search_for("selectinload")
+        await settled(pilot)
+        await until(pilot, lambda: len(app.screen.state.shown) and app.screen.state.item)
+        await until(
+            pilot, lambda: app.screen.state.evidence.get(app.screen.state.item.key) == "live"
+        )
+        await until(pilot, lambda: any(" ▸ " in line for line in lines(app)))
+        days = {str(calendar.day) for calendar in app.screen.panes.calendars}
+        assert days == {app.screen.state.item.day}
+        assert "hit" in app.screen.panes.entries.border_title
+
+    drive(app, steps)
+
+
+def test_the_title_names_no_day_that_is_not_on_the_screen(world):
+    for month in range(1, 13):
+        for day in range(1, 28):
+            world.day(f"2025-{month:02d}-{day:02d}").write_text("### 10:00\n- a note\n")
+    app = world.app()
+
+    async def steps(pilot):
+        app.screen.listing.go_to_day("2025-03-05")
+        await app.screen.listing.going
+        await settled(pilot)
+        assert app.screen.state.item.day == "2025-03-05"
+        assert app.screen.panes.entries.border_title == "notes"
+
+    drive(app, steps)
+
+
+def test_reasons_name_the_words_of_the_query():
+    assert _whole("words: cach, ttl", ["cache", "ttl"]) == "words: cache, ttl"
+    assert _whole("meaning 0.58", ["cache"]) == "meaning 0.58"
+
+
+def test_the_title_counts_the_hits_above_the_folded_ones():
+    sure = Item("1", "a.md", "2026-02-10", "10:00", "codex", "a note", {})
+    doubtful = msgspec.structs.replace(sure, doubtful=True)
+    assert _counted([sure, doubtful, sure, doubtful], grouped=False) == "3 hits"
+    assert _counted([sure, doubtful, sure, doubtful], grouped=True) == "2 hits"

@@ -162,6 +162,8 @@ def test_a_snippet_is_the_line_that_was_found_with_its_words_in_sight():
     cut = snippet("The importer is fast", text, ["retries"], 40)
     assert cut.startswith("…") and "retries five times" in cut[:40] and cut.endswith("in the end")
     assert snippet("Title", text, [], 40) == "Title"
+    values = "- Raised the pool\n- Moved `cache_token` to 62"
+    assert "cache_token" in snippet("Raised the pool", values, ["raised", "cache_token"], 40)
 
 
 def test_who_walks_through_years_does_not_carry_them_along(world, monkeypatch):

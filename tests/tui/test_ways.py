@@ -202,6 +202,16 @@ def test_after_the_first_sessions_came_in_one_stands_at_the_newest(tmp_path):
     drive(app, steps)
 
 
+def test_the_notes_of_the_demo_lie_before_now():
+    from datetime import datetime
+
+    from memsearch_tui.demo.command import last_day
+
+    late, morning = datetime(2026, 11, 20, 23), datetime(2026, 11, 20, 8)
+    assert str(last_day(late)) == "2026-11-20"
+    assert str(last_day(late, morning)) == "2026-11-19"
+
+
 def test_the_demo_has_a_long_conversation_and_weeks_of_activity(tmp_path, monkeypatch):
     from datetime import date
 

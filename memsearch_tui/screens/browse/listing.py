@@ -154,6 +154,7 @@ class TimelineController:
         start = timeline.start(day)
         entries.move_to(start + 1)
         entries.show_first(start)
+        self.show_title()  # the first row is another one now
         self._desk.go("entries")
 
     async def _read_around(self, timeline: Timeline, index: int) -> None:
@@ -183,14 +184,16 @@ class TimelineController:
         """Show the day of the first row if its heading is scrolled out; move the calendars."""
         state, entries = self._state, self._panes.entries
         shown = state.shown if isinstance(state.shown, Timeline) else state.timeline
-        day = state.item.day if state.item else shown.day_at(entries.cursor)
-        first = entries.scroll_offset.y // entries.tall
-        named = [] if self.is_all else [many(shown.total, "note")]
-        if first < len(shown) and not is_heading(shown[first]):
-            named.append(named_day(shown.day_at(first), state.library.today()))
-        entries.entitle(" · ".join(named) or "notes")
+        is_listed = state.shown is shown
+        day = shown.day_at(entries.cursor) if is_listed and not state.item else ""
+        if is_listed or not state.query:  # hits have a title of their own
+            first = entries.scroll_offset.y // entries.tall
+            named = [] if self.is_all else [many(shown.total, "note")]
+            if first < len(shown) and not is_heading(shown[first]):
+                named.append(named_day(shown.day_at(first), state.library.today()))
+            entries.entitle(" · ".join(named) or "notes")
         for calendar in self._panes.calendars:
-            calendar.mark(day)
+            calendar.mark(state.item.day if state.item else day)
 
     def show_calendar(self, counts: dict[str, int]) -> None:
         """Colour the calendars.

@@ -164,11 +164,10 @@ class Reader:
         unknown = [key for key in entries.seen() if key not in state.evidence]
         notes = [state.shown.item(key) for key in unknown if not is_heading(key)]
         items = [item for item in notes if item is not None]
-        if items:
-            found = await READS.run(partial(library.notes.evidence_of, items))
-            if library is state.library:
-                state.evidence |= found
-                entries.refresh_changed()
+        found = await READS.run(partial(library.notes.evidence_of, items)) if items else {}
+        if library is state.library:
+            state.evidence |= found
+            entries.refresh_changed()  # also the row of the note that was read meanwhile
 
     async def _show_amendments(self, entry: Entry) -> None:
         """Add the notes that the note supersedes or is superseded by, once the cursor rests."""

@@ -37,7 +37,7 @@ from memsearch_tui.screens.browse.reader import Reader
 from memsearch_tui.screens.browse.rows import INDENT, EntryRows, PlaceRows
 from memsearch_tui.screens.browse.search import SearchController
 from memsearch_tui.screens.browse.state import BrowseState
-from memsearch_tui.timeline import Hits, Timeline, is_heading
+from memsearch_tui.timeline import Hits, is_heading
 from memsearch_tui.widgets.calendar import Calendar
 from memsearch_tui.widgets.footer import Keys
 from memsearch_tui.widgets.header import Header
@@ -318,8 +318,7 @@ class BrowseScreen(Screen[None]):
         self.reader.preview()
         if by_hand:
             self.reader.hold_frame()
-        if isinstance(self.state.shown, Timeline):
-            self.listing.show_title()
+        self.listing.show_title()
 
     @on(LineList.RowOpened)
     async def _row_opened(self) -> None:

@@ -236,10 +236,11 @@ class SearchController:
         entries.show_keys(hits, cursor=entries.key if state.chosen else best)
         self._reader.preview()
         self._listing.show_calendar({} if answer.is_unsure else hits.days)
+        self._listing.show_title()
         if state.chosen:  # the row under the cursor stays at its place on the screen
             # a heading belongs to its first row
             entries.hold(max(line, entries.tall) if grouped else line)
-        entries.entitle(f"{_counted(items)} · {answer.mode}", "")
+        entries.entitle(f"{_counted(items, grouped=grouped)} · {answer.mode}", "")
 
     def unfold(self) -> None:
         """Also show the faintly similar hits."""
@@ -263,7 +264,8 @@ class SearchController:
         """Show why the note under the cursor is a hit."""
         item = self._state.item
         if item and item.reasons:
-            self._desk.say(f"Why this hit: {' · '.join(item.reasons)}", for_s=10)
+            reasons = [_whole(reason, self._state.words()) for reason in item.reasons]
+            self._desk.say(f"Why this hit: {' · '.join(reasons)}", for_s=10)
         else:
             self._desk.say("Only a hit of a search has reasons: / searches.")
 
@@ -360,9 +362,19 @@ class SearchController:
         self.search_for(" ".join([w for w in words if w != word] if is_in else [*words, word]))
 
 
-def _counted(items: Sequence[Item]) -> str:
-    """Return the number of hits in words. Faintly similar ones are counted on their own row."""
-    sure = sum(not item.doubtful for item in items)
+def _whole(reason: str, words: list[str]) -> str:
+    """Return a reason with the query's words in place of their stems."""
+    name, colon, stems = reason.partition("words: ")
+    if name or not colon:
+        return reason
+    whole = (next((word for word in words if word.startswith(s)), s) for s in stems.split(", "))
+    return f"words: {', '.join(whole)}"
+
+
+def _counted(items: Sequence[Item], *, grouped: bool) -> str:
+    """Return the number of hits in words. Those after the last sure one have their own row."""
+    places = [n for n, item in enumerate(items, 1) if not item.doubtful]
+    sure = len(places) if grouped else max(places, default=0)
     if sure < len(items):
         return many(sure, "hit") if sure else f"nearest {len(items)}"
     return f"first {sure}" if sure == _HITS else many(sure, "hit")
