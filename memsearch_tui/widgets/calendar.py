@@ -74,8 +74,10 @@ class Calendar(Lines):
             counts: ISO day -> number; keys that are no dates are ignored.
             today: an ISO day.
         """
-        found = {day: count for name, count in counts.items() if (day := _date(name)) is not None}
-        last = max([_date(today) or date.min, *found])
+        found = {
+            day: count for name, count in counts.items() if (day := iso_date(name)) is not None
+        }
+        last = max([iso_date(today) or date.min, *found])
         if (found, last) == (self._counts, self.today):
             return
         self._counts, self.today = found, last
@@ -85,7 +87,7 @@ class Calendar(Lines):
 
     def mark(self, day: str) -> None:
         """Mark a day, and show the weeks around it."""
-        found = _date(day)
+        found = iso_date(day)
         if found is not None and found != self.day:
             self.day = found
             self.refresh_changed()
@@ -250,7 +252,8 @@ class Calendar(Lines):
             self.post_message(self.Picked(day.isoformat()))
 
 
-def _date(text: str) -> date | None:
+def iso_date(text: str) -> date | None:
+    """Return the date of an ISO day; None for other text."""
     try:
         return date.fromisoformat(text)
     except ValueError:

@@ -17,7 +17,7 @@ from memsearch_tui.aside import NOTES
 from memsearch_tui.counted import many
 from memsearch_tui.library import HeaderState, Library
 from memsearch_tui.screens.browse.rows import PlaceRows, first_steps, named_day
-from memsearch_tui.timeline import Hits, Key, Timeline, is_heading
+from memsearch_tui.timeline import Key, Timeline, is_heading
 from memsearch_tui.widgets.header import parts
 
 if TYPE_CHECKING:
@@ -129,14 +129,6 @@ class TimelineController:
             entries.show_keys(state.shown, cursor=key)
             entries.hold(line)
             self._show_header()
-
-    def drop_deleted(self) -> None:
-        """Remove deleted notes from the hits."""
-        state = self._state
-        if isinstance(state.shown, Hits):
-            state.shown = state.shown.without(state.deleted)
-            self._panes.entries.show_keys(state.shown)
-            self._reader.preview()
 
     # -- days
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from memsearch_engine import agent_named, agent_names
@@ -12,6 +11,7 @@ from rich.cells import cell_len
 from memsearch_tui.library import Item
 from memsearch_tui.timeline import Hits, Key, is_heading
 from memsearch_tui.widgets import render
+from memsearch_tui.widgets.calendar import iso_date
 from memsearch_tui.widgets.header import when
 from memsearch_tui.widgets.pieces import LINE_BREAK, Row, cut, drawable, mark_words, wrap
 
@@ -230,9 +230,8 @@ def first_steps(agents: list[str]) -> list[str]:
 
 def named_day(day: str, today: str) -> str:
     """Return a day as a heading: ``Today · Sun 22 Nov``, ``Fri 20 Nov 2025``."""
-    try:
-        date, now = datetime.fromisoformat(day), datetime.fromisoformat(today)
-    except ValueError:
+    date, now = iso_date(day), iso_date(today)
+    if date is None or now is None:
         return day
     near = {0: "Today · ", 1: "Yesterday · "}.get((now - date).days, "")
     year = f" {date:%Y}" if date.year != now.year else ""
@@ -241,8 +240,7 @@ def named_day(day: str, today: str) -> str:
 
 def short_day(day: str, today: str) -> str:
     """Return a short form of a day: ``8 Apr``; of another year, ``8 Apr 25``."""
-    try:
-        date = datetime.fromisoformat(day)
-    except ValueError:
+    date = iso_date(day)
+    if date is None:
         return day
     return f"{date.day} {date:%b}" + ("" if day[:4] == today[:4] else f" {date:%y}")

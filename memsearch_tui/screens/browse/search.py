@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from memsearch_tui.aside import Lane
 from memsearch_tui.counted import many
 from memsearch_tui.library.hits import has_only_filters, hit_rows
 from memsearch_tui.timeline import Hits, Key, Timeline, is_heading
+from memsearch_tui.widgets.calendar import iso_date
 from memsearch_tui.widgets.query import without_unfinished_filter
 
 if TYPE_CHECKING:
@@ -144,10 +144,13 @@ class SearchController:
 
     def drop_deleted(self) -> None:
         """Remove deleted notes from the list."""
-        if isinstance(self._state.shown, Hits):
-            self._listing.drop_deleted()
-        else:
+        state = self._state
+        if not isinstance(state.shown, Hits):
             self.reload()
+            return
+        state.shown = state.shown.without(state.deleted)
+        self._panes.entries.show_keys(state.shown)
+        self._reader.preview()
 
     def _start(self, *, words_first: bool = True) -> None:
         self._generation += 1
@@ -351,7 +354,7 @@ class SearchController:
                 self.search_for(before)
 
         first = min(counts)
-        day = chosen if _is_day(chosen) else today
+        day = chosen if iso_date(chosen) else today
         screen = AsOfScreen(min(first, today), today, day, moved)
         self._desk.screen.app.push_screen(screen, decided)
 
@@ -389,14 +392,6 @@ def _remarks(answer: Answer) -> str:
     if answer.is_unsure and answer.hits:
         remarks.append("no close match: these are the nearest")
     return " · ".join([*remarks, answer.reason] if answer.reason else remarks)
-
-
-def _is_day(text: str) -> bool:
-    try:
-        date.fromisoformat(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _nothing(text: str, absent: list[str]) -> list[str]:
