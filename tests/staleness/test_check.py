@@ -336,7 +336,7 @@ def test_it_can_be_stopped_and_leaves_no_process(project):
             not [
                 c
                 for c in psutil.Process().children()
-                if "memsearch_engine.staleness.child" in " ".join(c.cmdline())
+                if "memsearch_engine.staleness.child" in (c.as_dict(["cmdline"])["cmdline"] or ())
             ]
         )
     )
