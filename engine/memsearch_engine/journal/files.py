@@ -33,14 +33,14 @@ _COPIED = "copy|copie|copia|cópia|kopi[ae]?|копия|副本|複本|コピー|
 _CONFLICTING = re.compile(
     rf"(?i)(?P<of>.+?)(?:[._](?:\S*[._-])?conflict.*|\s*[(\[][^)\]]*(?:{_CONFLICT})[^)\]]*[)\]])"
 )
-#: How iCloud, file managers, browsers, OneDrive (by the computer) and git's mergetool name a second
-#: file.
+#: How iCloud, file managers, browsers, editors, OneDrive (by the computer), Subversion and git's
+#: mergetool name a second file.
 _COPY = re.compile(
     rf"(?i)(?:(?:{_COPIED}) (?:of|von|van|de|di|av|af) )?(?P<of>.+?)"
     rf"(?:\s+\d{{1,3}}|\s*\((?:\d{{1,3}}|[^)]*(?:{_COPIED})[^)]*)\)|"
     rf"[\s的の]+(?:[-–] )?(?:{_COPIED})(?:\s*\(?\d{{1,3}}\)?)?|"
-    r"(?-i:-(?:DESKTOP|LAPTOP|WIN)-[A-Z0-9]{5,}(?:-\d+)?|_(?:BACKUP|BASE|LOCAL|REMOTE)_\d+)|"
-    r"~|\.orig)?"
+    r"(?-i:-[A-Z]+-[A-Z0-9]{2,}(?:-\d+)?|_(?:BACKUP|BASE|LOCAL|REMOTE)_\d+)|"
+    r"_conf(?:\(\d+\))?|~|\.(?:orig|bak|backup|old|mine|theirs|r\d+))?"
 )
 
 
