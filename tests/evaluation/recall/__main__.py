@@ -233,7 +233,7 @@ def _stage(
     if not reason:
         return "injected"
     place = places.index(right) + 1
-    within = next(text for most, text in _PLACES if place <= most)
+    within = next((text for most, text in _PLACES if place <= most), "after 10")  # a newer version
     return f"{reason}, hit {within}"
 
 
