@@ -144,7 +144,7 @@ def test_openclaw_s_envelopes_heartbeats_inline_results_and_replaced_files(tmp_p
     )
 
 
-def test_a_sub_agent_of_codex_is_outside_content_only_where_it_took_in_some(tmp_path):
+def test_a_sub_agent_of_codex_is_outside_content_only_where_it_read_outside_some(tmp_path):
     parent, child = (f"01920000-aaaa-7bbb-8ccc-00000000000{n}" for n in "ab")
     for output in ({"agent_id": child}, {"task_name": "/root/look"}):
         file = write(

@@ -245,7 +245,7 @@ class ActionIndex:
         """The written paths that end with *name* or are in a folder with that name."""
         return {act.path for act in self.of_path(memories, name)}
 
-    def took_in_outside(self, act: AgentAction) -> bool:
+    def read_outside(self, act: AgentAction) -> bool:
         """Whether the session had read content from outside the machine before *act* ended."""
         query = "SELECT 1 FROM turns WHERE agent=? AND session=? AND at<=? AND outside LIMIT 1"
         return any(self._read(query, (act.agent, act.session, act.at)))

@@ -310,7 +310,7 @@ class ActionAdviser:
         None if nothing fixed it, if the note of any turn in between must not be injected, or if
         outside content had entered the session.
         """
-        if fix.mended is None or self.actions.took_in_outside(fix.mended):
+        if fix.mended is None or self.actions.read_outside(fix.mended):
             return None
         rows = {act.entry: self._row(act.entry) for act in fix.acts}
         return rows[fix.mended.entry] if all(rows.values()) else None

@@ -51,7 +51,7 @@ from memsearch_engine.longterm.store import (
 from memsearch_engine.secrets.scan import redact
 
 PURPOSE = "longterm"
-OUTSIDE = "took in content from outside"
+OUTSIDE = "read content from outside"
 _ANSWER_TOKENS = 4_000
 _SHRINKS = 3  # how often a transcript is halved if a model reports that it is too long
 _MAX_MEMORY = 20_000  # maximum characters of one field of an answer

@@ -43,7 +43,7 @@ def quarantined(memory: Parts) -> list[ReviewItem]:
 
 def _untrusted(note: QuarantinedNote) -> ReviewItem:
     """A case for a note with outside content, or one that reads like an order."""
-    outside = "took in content from outside (web, MCP)"
+    outside = "read content from outside (web, MCP)"
     why = outside if note.why is QuarantineReason.OUTSIDE else "reads like an order to agents"
     whose = f"  shared by {note.author}" if note.author else ""
     detail: list[Line] = [

@@ -77,7 +77,7 @@ class _Asked:
         self._is_open = True  # the model has not ended yet
         self._was_left = False  # the person did not wait for it
         self.was_sent = turn.user[:1] not in ("/", "!") and turn.user != "<blank>"
-        self.took_in = False  # content that the next prompt's model reads
+        self.read_outside = False  # content that the next prompt's model reads
 
     def goes_on(self, words: str, has_editor: bool) -> bool:
         """Return whether a further prompt comes from the client.
@@ -102,16 +102,16 @@ class _Asked:
         self._is_open = self._is_open and not record.text.startswith("Tokens: ")
         self._was_left = self._was_left or (self._is_open and _LEFT in record.text)
         if _GIVEN.match(record.text) and (run := _RUN.fullmatch(self._turn.user)):
-            self.took_in = self.took_in or brings_outside("shell", run[1])
+            self.read_outside = self.read_outside or brings_outside("shell", run[1])
         if not (did := _DID.match(record.text)):
             return
         name, key = _TOOLS[did[1]]
         self._turn.use(name, {key: did[2]})
-        self.took_in = self.took_in or self._turn.outside
+        self.read_outside = self.read_outside or self._turn.outside
 
-    def turn(self, took_in: bool) -> Turn:
+    def turn(self, read_outside: bool) -> Turn:
         turn = self._turn
-        turn.outside = turn.outside or took_in
+        turn.outside = turn.outside or read_outside
         errors = [
             place
             for place, notice in enumerate(self._notices)
@@ -313,7 +313,7 @@ class AiderConversation(WholeConversation):
     def _read(self, records: list[_Record]) -> Iterator[Turn]:
         """Yield the prompts and commands that reached the model, with everything that follows."""
         asked: _Asked | None = None
-        count, took_in, last = 0, False, ""
+        count, read_outside, last = 0, False, ""
         for record in [*records, _Record("end", "")]:
             count += record.kind == "prompt"
             before, last = last, record.kind
@@ -327,8 +327,8 @@ class AiderConversation(WholeConversation):
             if record.kind in ("prompt", "end") or record.text == _BY_ITSELF:
                 if asked is not None:
                     if asked.was_sent:
-                        yield asked.turn(took_in)
-                    took_in = not asked.was_sent and (took_in or asked.took_in)
+                        yield asked.turn(read_outside)
+                    read_outside = not asked.was_sent and (read_outside or asked.read_outside)
                 asked = (
                     _Asked(self._new(count, record.text), []) if record.kind == "prompt" else None
                 )

@@ -394,12 +394,12 @@ class ClaudeConversation(JsonlConversation):
                 if self._offsets.aliases.get(name, turn.turn) == turn.turn
             ]
             turn.outside = turn.outside or any(
-                call.name.lower() in SUB_AGENTS and self._took_in(call) for call in turn.tools
+                call.name.lower() in SUB_AGENTS and self._read_outside(call) for call in turn.tools
             )
         return found
 
-    def _took_in(self, call: ToolCall) -> bool:
-        """Return whether a sub-agent took in content from outside, or its file cannot be found."""
+    def _read_outside(self, call: ToolCall) -> bool:
+        """Return whether a sub-agent read content from outside, or its file cannot be found."""
         name = _SUB_AGENT.search(call.output)
         if not name:
             return bool(call.output)

@@ -135,12 +135,12 @@ class ClineConversation(WholeConversation):
         self.version = text_of(origin.get("version"))
         self._read_turns(found.get("messages"), _cwd(path))
 
-    def _sub_agents_took_in(self, turn: Turn) -> bool:
-        return self._they_took_in
+    def _sub_agents_read_outside(self, turn: Turn) -> bool:
+        return self._children_read_outside
 
     @cached_property
-    def _they_took_in(self) -> bool:
-        """Whether any sub-agent took in outside content, or their documents can't be read."""
+    def _children_read_outside(self) -> bool:
+        """Whether any sub-agent read outside content, or their documents can't be read."""
         turns: list[Turn] = []
         for file in Path(self.where.path).parent.glob(f"agent_*{_ENDS}"):
             try:

@@ -22,7 +22,7 @@ from memsearch_engine.agents.crush import AGENT
 from memsearch_engine.agents.transcripts.model import (
     Turn,
     WholeConversation,
-    any_took_in,
+    any_read_outside,
     set_result,
     tables_of,
     text_of,
@@ -51,8 +51,8 @@ _KNOWN = frozenset(
 _SOON_S = 600
 
 
-def _they_took_in(db: Any, session: str) -> bool:
-    """Return whether a sub-agent, or one that it started, took in content from outside.
+def _children_read_outside(db: Any, session: str) -> bool:
+    """Return whether a sub-agent, or one that it started, read content from outside.
 
     Also true if no sub-agent's session can be read.
     """
@@ -69,7 +69,7 @@ def _they_took_in(db: Any, session: str) -> bool:
         return is_outside, _sub_agents(db, child)
 
     children = _sub_agents(db, session)
-    return not children or any_took_in(session, children, visit)
+    return not children or any_read_outside(session, children, visit)
 
 
 def _sub_agents(db: Any, session: str) -> list[str]:
@@ -118,7 +118,7 @@ class CrushConversation(WholeConversation):
             for turn in self._turns:
                 turn.outside = turn.outside or along
                 if any(call.name in _SUB_AGENTS for call in turn.tools) and not turn.outside:
-                    turn.outside = _they_took_in(db, self.session)
+                    turn.outside = _children_read_outside(db, self.session)
 
     def _take(
         self,

@@ -39,7 +39,7 @@ from memsearch_engine.agents.transcripts.model import (
     ToolCall,
     Turn,
     WholeConversation,
-    any_took_in,
+    any_read_outside,
     blocks_text,
     input_text,
     table_of,
@@ -293,7 +293,7 @@ class Composer(_Whole):
             self._call(called, given, _result(tool), state == "error", tool.get("tool"))
             turn.status = "done" if state in ("completed", "error") else "interrupted"
             if called.lower() in SUB_AGENTS and not turn.outside:
-                turn.outside = self._took_in(_child(tool))
+                turn.outside = self._read_outside(_child(tool))
         error = bubble.get("errorDetails")
         if (isinstance(error, dict) and error) or (isinstance(error, str) and error):
             parts = (
@@ -303,9 +303,9 @@ class Composer(_Whole):
             )
             turn.fail(": ".join(part for part in parts if part) or "refused")
 
-    def _took_in(self, child: str) -> bool:
-        """Whether a sub-agent took in outside content, or its session can't be read."""
-        return any_took_in(self.session, [child], self._visit)
+    def _read_outside(self, child: str) -> bool:
+        """Whether a sub-agent read outside content, or its session can't be read."""
+        return any_read_outside(self.session, [child], self._visit)
 
     def _visit(self, child: str) -> tuple[bool, list[str]]:
         turns = _Alone(Session(self.agent, child, self.where.path, "db")).turns() if child else []
@@ -316,7 +316,7 @@ class Composer(_Whole):
 class _Alone(Composer):
     """A sub-agent's session. The ``aliases`` of its turns name the sub-agents that it started."""
 
-    def _took_in(self, child: str) -> bool:
+    def _read_outside(self, child: str) -> bool:
         self._turns[-1].aliases.append(child)
         return False
 
@@ -340,12 +340,12 @@ class Transcript(_Whole):
             elif isinstance(line, dict):
                 self._take(place, line, cwd)
 
-    def _sub_agents_took_in(self, turn: Turn) -> bool:
-        return self._they_took_in
+    def _sub_agents_read_outside(self, turn: Turn) -> bool:
+        return self._children_read_outside
 
     @cached_property
-    def _they_took_in(self) -> bool:
-        """Whether any sub-agent took in outside content, or their sessions can't be read."""
+    def _children_read_outside(self) -> bool:
+        """Whether any sub-agent read outside content, or their sessions can't be read."""
         if not SESSION_ID.fullmatch(self.session):
             return True
         files = list((self._folder / self.session / "subagents").glob("*.jsonl"))[:_MAX_CHILDREN]

@@ -30,7 +30,7 @@ from memsearch_engine.agents.transcripts.model import (
     Session,
     Turn,
     WholeConversation,
-    any_took_in,
+    any_read_outside,
     brings_outside,
     table_of,
     tables_of,
@@ -134,7 +134,7 @@ class GooseConversation(WholeConversation):
         for turn in self._turns:
             turn.aliases = [other for other, name in self.aliases.items() if name == turn.turn]
             sent_off = any(call.name in _SUB_AGENTS for call in turn.tools)
-            turn.outside = turn.outside or (sent_off and self._they_took_in)
+            turn.outside = turn.outside or (sent_off and self._children_read_outside)
 
     def _of_database(self) -> list[_Message]:
         with reading(self.where.path) as db:
@@ -264,8 +264,8 @@ class GooseConversation(WholeConversation):
         return "\n".join(texts) or text_of(result.get("error")), failed
 
     @cached_property
-    def _they_took_in(self) -> bool:
-        """Whether a sub-agent, or one that it started, took in content from outside.
+    def _children_read_outside(self) -> bool:
+        """Whether a sub-agent, or one that it started, read content from outside.
 
         Also true if none of them can be read. Old files do not name the sub-agents' sessions.
         """
@@ -281,7 +281,7 @@ class GooseConversation(WholeConversation):
             read.append(name)
             return any(turn.outside for turn in child._turns), child._sent_off()
 
-        return any_took_in(self.session, self._sent_off(), visit) or not read
+        return any_read_outside(self.session, self._sent_off(), visit) or not read
 
     def _sent_off(self) -> list[str]:
         """Return the sessions of the sub-agents."""
@@ -294,7 +294,7 @@ class GooseConversation(WholeConversation):
 class _SubAgentSession(GooseConversation):
     """A sub-agent's session, without its own sub-agents."""
 
-    _they_took_in = False
+    _children_read_outside = False
 
 
 class _Lines(FileReader):

@@ -290,11 +290,11 @@ class WithSubAgents(JsonlConversation):
         found = super().turns(first, last)
         for turn in found:
             sent_off = any(call.name.lower() in SUB_AGENTS for call in turn.tools)
-            turn.outside = turn.outside or (sent_off and self._they_took_in)
+            turn.outside = turn.outside or (sent_off and self._children_read_outside)
         return found
 
     @cached_property
-    def _they_took_in(self) -> bool:
+    def _children_read_outside(self) -> bool:
         files = list(self.sub_agents()) if _PLAIN.fullmatch(self.session) else []
         turns = [turns_of_sub_agent(type(self), self.where, file) for file in files]
         return not turns or any(not some or any(turn.outside for turn in some) for some in turns)
@@ -303,7 +303,7 @@ class WithSubAgents(JsonlConversation):
 def turns_of_sub_agent(kind: type[JsonlConversation], session: Session, file: Path) -> list[Turn]:
     """Return the turns in a sub-agent's file.
 
-    If it cannot be read, it is one turn that took in content from outside.
+    If it cannot be read, it is one turn that read content from outside.
     """
     try:
         own = Session(session.agent, file.stem, str(file), session.kind)

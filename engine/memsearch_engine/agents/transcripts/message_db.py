@@ -103,7 +103,7 @@ class MessageConversation(Conversation):
                 for name, data in self._turns[wanted]:
                     self._add(turn, name == asked, data, _parts(db, name))
                 if not turn.outside and any(call.name in SUB_AGENTS for call in turn.tools):
-                    turn.outside = self._sub_agents_took_in(db)
+                    turn.outside = self._sub_agents_read_outside(db)
                 found.append(turn)
         return found
 
@@ -151,8 +151,8 @@ class MessageConversation(Conversation):
         elif data.get("finish") not in (None, "tool-calls"):
             turn.status = "done"
 
-    def _sub_agents_took_in(self, db: Any) -> bool:
-        """Return whether any session that this one started took in content from outside."""
+    def _sub_agents_read_outside(self, db: Any) -> bool:
+        """Return whether any session that this one started read content from outside."""
         query = (
             "SELECT p.data FROM part p JOIN message m ON m.id=p.message_id JOIN session s ON "
             "s.id=m.session_id WHERE s.parent_id=? AND p.data LIKE '%\"tool\"%'"

@@ -332,11 +332,11 @@ class WholeConversation(Conversation):
         found = self._turns[first:last]
         for turn in found:
             sent_off = any(call.name.lower() in SUB_AGENTS for call in turn.tools)
-            turn.outside = turn.outside or (sent_off and self._sub_agents_took_in(turn))
+            turn.outside = turn.outside or (sent_off and self._sub_agents_read_outside(turn))
         return found
 
-    def _sub_agents_took_in(self, turn: Turn) -> bool:
-        """Return whether a sub-agent of *turn* took in content from outside.
+    def _sub_agents_read_outside(self, turn: Turn) -> bool:
+        """Return whether a sub-agent of *turn* read content from outside.
 
         Also true if it cannot be read. Readers that find this out when they open a session need
         no such method.
@@ -371,10 +371,10 @@ def set_result(
 _MAX_SUB_AGENTS = 200
 
 
-def any_took_in(
+def any_read_outside(
     session: str, children: Iterable[str], visit: Callable[[str], tuple[bool, Iterable[str]]]
 ) -> bool:
-    """Return whether a sub-agent, or one that it started, took in content from outside.
+    """Return whether a sub-agent, or one that it started, read content from outside.
 
     Args:
         session: the session that started the sub-agents.

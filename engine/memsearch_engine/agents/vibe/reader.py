@@ -24,7 +24,7 @@ from memsearch_engine.agents.transcripts.model import (
     Session,
     Turn,
     WholeConversation,
-    any_took_in,
+    any_read_outside,
     blocks_text,
     brings_outside,
     document,
@@ -58,8 +58,8 @@ _OWN_TOOLS = frozenset(
 _ERROR, _CANCELLED = "<tool_error>", "<user_cancellation>"
 
 
-def _old_took_in(folder: Path) -> bool:
-    """Like ``_took_in``, for the old layout, with sub-agents in a folder of their session."""
+def _old_read_outside(folder: Path) -> bool:
+    """Like ``_read_outside``, for the old layout, with sub-agents in a folder of their session."""
     files = list(folder.glob(f"agents/*/{_MESSAGES}"))
     try:
         lines = [line for file in files for line in _lines(safe_files.read(file, _MAX))]
@@ -79,8 +79,8 @@ def _arguments(given: Any) -> str:
         return text_of(given)
 
 
-def _took_in(sessions: Path, child: str) -> bool:
-    """Return whether a sub-agent, or one that it started, took in content from outside.
+def _read_outside(sessions: Path, child: str) -> bool:
+    """Return whether a sub-agent, or one that it started, read content from outside.
 
     Also true if its session cannot be read.
     """
@@ -96,7 +96,7 @@ def _took_in(sessions: Path, child: str) -> bool:
         children = [one for one in details if one.get("kind") == "subagent"]
         return is_outside, [text_of(one.get("childSessionId")) for one in children]
 
-    return any_took_in("(this session)", [child], visit)
+    return any_read_outside("(this session)", [child], visit)
 
 
 def _tool(detail: dict[str, Any]) -> str:
@@ -262,7 +262,7 @@ class VibeConversation(WholeConversation):
             "returncode"
         ) not in (None, 0)
         if kind == "subagent":
-            turn.outside = turn.outside or _took_in(
+            turn.outside = turn.outside or _read_outside(
                 folder.parent, text_of(detail.get("childSessionId"))
             )
 
@@ -284,7 +284,7 @@ class VibeConversation(WholeConversation):
                     given = _arguments(function.get("arguments"))
                     call = self._use(made.get("id"), function.get("name"), given)
                     is_outside = is_servers_tool(call.name, _OWN_TOOLS) or (
-                        call.name == "task" and _old_took_in(file.parent)
+                        call.name == "task" and _old_read_outside(file.parent)
                     )
                     turns[-1].outside = turns[-1].outside or is_outside
             elif role == "tool":

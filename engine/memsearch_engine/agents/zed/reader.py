@@ -24,7 +24,7 @@ from memsearch_engine.agents.transcripts.model import (
     ToolCall,
     Turn,
     WholeConversation,
-    any_took_in,
+    any_read_outside,
     document,
     input_text,
     table_of,
@@ -174,9 +174,9 @@ class ZedConversation(WholeConversation):
             turn.aliases = [f"#{place}"] if turn.turn != f"#{place}" else []
         self.aliases = {name: turn.turn for turn in self._turns for name in turn.aliases}
 
-    def _sub_agents_took_in(self, turn: Turn) -> bool:
+    def _sub_agents_read_outside(self, turn: Turn) -> bool:
         children = self._children.get(turn.turn, [])
-        return not children or any_took_in(self.session, children, self._visit)
+        return not children or any_read_outside(self.session, children, self._visit)
 
     def _visit(self, name: str) -> tuple[bool, list[str]]:
         child = ZedConversation(Session(self.agent, name, self.where.path, self.where.kind))
