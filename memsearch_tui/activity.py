@@ -76,7 +76,7 @@ def _captured(state: dict[str, Any], today: str) -> list[Line]:
     row: Row = [_label("Captured"), (f"{percent} %", tone), (f" of {many(seen, 'turn')}", "text")]
     if state["trivial"]:
         row.append((f" · {state['trivial']} trivial", "dim"))
-    found = [Line("captured", row, [row, [], *_days(state["days"])])]
+    found = [Line("captured", row, _days(state["days"]) or [row])]
     agents: dict[str, list[Any]] = {}
     for share in state["days"]:
         agents.setdefault(share.agent, []).append(share)
@@ -184,10 +184,10 @@ def _cost(state: dict[str, Any], today: str) -> list[Line]:
     row += [(f" ≈ ${usd:.2f}", "text")] if usd else [(" · price unknown", "dim")] if tokens else []
     if state["provider"] != "extractive":
         row.append((f" · today {state['today_tokens']:,} of {state['daily_tokens']:,}", "dim"))
-    detail: list[Row] = [row, [], *map(_spent, every)]
+    detail: list[Row] = [*map(_spent, every)]
     if tokens and state["provider"] == "extractive":
-        detail[1:1] = [[("No model writes summaries now.", "dim")]]
-    found = [Line("cost", row, detail)]
+        detail.insert(0, [("No model writes summaries now.", "dim")])
+    found = [Line("cost", row, detail or [row])]
     models = Counter[str]()
     for spent in recent:
         models[_model(spent)] += spent.input_tokens + spent.output_tokens
@@ -225,9 +225,7 @@ def _injected(state: dict[str, Any]) -> list[Line]:
         (f"{len(log)} times" if log else "nothing yet", "text"),
         ("  into sessions", "dim"),
     ]
-    found = [
-        Line("injected", row, [row, [], *(line for entry in log for line in _injection(entry))])
-    ]
+    found = [Line("injected", row, [line for entry in log for line in _injection(entry)] or [row])]
     for number, entry in enumerate(log[:12]):
         head, *rest = _injection(entry)
         short = [*head[:-1], (f"{entry.tokens} tokens {entry.moment}", "dim")]

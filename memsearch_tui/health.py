@@ -50,17 +50,16 @@ def _label(name: str) -> tuple[str, str]:
 def _problems(problems: list[dict[str, str]]) -> list[Line]:
     if not problems:
         row: Row = [("no problems", "good")]
-        hint: Row = [("Each row below opens its details here.", "dim")]
-        return [Line("fine", row, [row, [], hint])]
+        hint: Row = [("The row under the cursor shows its details here.", "dim")]
+        return [Line("fine", row, [hint])]
     found = []
     for problem in problems:
         fix = problem["fix"]
         row = [("problem   ", "bad"), (problem["what"], "text")]
+        row += [(f"  -> {fix}", "accent")] if fix else []
         detail: list[Row] = [[(problem["what"], "bad")], []]
         detail.append([("mended by ", "dim"), (fix, "accent")] if fix else [])
         found.append(Line(f"problem {problem['what']}", row, detail))
-        if fix:  # a row of its own: a narrow list would cut it
-            found.append(Line("", [_label(""), (f"-> {fix}", "accent")]))
     return found
 
 
@@ -74,13 +73,7 @@ def _index(state: dict[str, Any]) -> Line:
         if is_open
         else ("  -> memsearch doctor --fix", "accent")
     )
-    detail: list[Row] = [
-        row,
-        [],
-        [("Vectors for search by meaning. It is a cache of the notes.", "text")],
-        _fact("model", state["fingerprint"]),
-        _fact("on disk", f"{size:.1f} MB"),
-    ]
+    detail: list[Row] = [[("Vectors for search by meaning. It is a cache of the notes.", "text")]]
     if building := state.get("building"):
         detail.append(_fact("in progress", building))
     if reason := "" if is_open else state["service"].get("reason"):
@@ -97,7 +90,7 @@ def _words(state: dict[str, Any]) -> Line:
     row.append((f"  {many(chunks, 'chunk')}", "dim"))
     what: Row = [("Titles and words of the notes. It works without a model.", "text")]
     ways: Row = [("`memsearch index` reads the files again.", "dim")]
-    return Line("words", row, [row, [], what, _fact("on disk", size), [], ways])
+    return Line("words", row, [what, [], ways])
 
 
 def _fact(name: str, value: str) -> Row:
@@ -105,10 +98,9 @@ def _fact(name: str, value: str) -> Row:
 
 
 def _service(service: dict[str, Any]) -> Line:
-    up, size = _duration(service["uptime_s"]), f"{service['rss_mb']:.0f} MB of memory"
-    row: Row = [_label("service"), (f"up {up}", "good"), (f"  {size}", "text")]
-    row.append((f"  pid {service['pid']}", "dim"))
-    detail = [row, [], _fact("up", up), _fact("uses", size), _fact("process", str(service["pid"]))]
+    row: Row = [_label("service"), (f"up {_duration(service['uptime_s'])}", "good")]
+    row += [(f"  {service['rss_mb']:.0f} MB of memory", "text"), (f"  pid {service['pid']}", "dim")]
+    detail: list[Row] = [[("Searches by meaning, and embeds new notes.", "text")], []]
     detail += [_fact("does", name) for name in service.get("own_work", ())]
     detail += [_fact("is used by", name) for name in service.get("kept_up_by", ())]
     if limit := service.get("idle_limit_s"):
@@ -133,7 +125,7 @@ def _capture(service: dict[str, Any], connected: list[str] | None) -> Line:
         state, way = (f"no alarms  {', '.join(connected or [])}".rstrip(), "good"), "-> f4"
     row: Row = [_label("capture"), state, (f"  {way}", "accent")]
     ways: Row = [("f4 shows what is captured; `memsearch agents status` checks the hooks.", "dim")]
-    return Line("capture", row, [row, [], *([(alarm, "bad")] for alarm in alarms), ways])
+    return Line("capture", row, [*([(alarm, "bad")] for alarm in alarms), ways])
 
 
 def _duration(seconds: float) -> str:
@@ -152,7 +144,7 @@ def _second(state: dict[str, Any], making: str) -> Line | None:
         text = f"{second['name']}  {second['vectors']:,} of {total:,} texts"
         row: Row = [_label("2nd model"), (text, "text")]
         why: Row = [("A second model finds what the first one misses.", "text")]
-        return Line("second", row, [row, [], why])
+        return Line("second", row, [why])
     if not second["advice"]:
         return None
     is_command = second["fix"].startswith("memsearch")
@@ -171,14 +163,9 @@ def _project(project: dict[str, Any]) -> Line:
     if missing > 0:
         row += [(f"  {missing} without meaning yet", "warn"), ("  -> memsearch index", "accent")]
     detail: list[Row] = [
-        [(project["name"], "strong")],
-        [("notes       ", "dim"), (f"{notes} in {days}", "text")],
-        [
-            ("by meaning  ", "dim"),
-            (f"{project['vectors']} of {many(project['chunks'], 'chunk')}", "text"),
-        ],
-        [("collection  ", "dim"), (project["collection"], "text")],
-        [("folder      ", "dim"), (project["memory"], "text")],
+        _fact("by meaning", f"{project['vectors']} of {many(project['chunks'], 'chunk')}"),
+        _fact("collection", project["collection"]),
+        _fact("folder", project["memory"]),
         [],
         [("`memsearch index` reads its files again.", "dim")],
     ]
@@ -214,4 +201,4 @@ def _sync(sync: dict[str, Any]) -> list[Line]:
         text = f"{other['name']}, {many(other['files'], 'file')}: no folder here"
         rows.append([_label(""), (text, "dim")])
     more = [Line(f"sync {number}", one, [one]) for number, one in enumerate(rows)]
-    return [Line("", []), Line("sync", row, [row, [], *rows]), *more]
+    return [Line("", []), Line("sync", row, [row]), *more]

@@ -21,7 +21,7 @@ from memsearch_tui.screens.rows import RowsScreen
 class HealthScreen(RowsScreen):
     """Index, service, models, projects and sync."""
 
-    TITLES, THIRD = ("health", "every part, and what mends it"), "more parts"
+    TITLES = "health", "this part, and what mends it"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
             "2",

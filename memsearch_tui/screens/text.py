@@ -10,7 +10,9 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from memsearch_tui.widgets.footer import Keys
+from memsearch_tui.widgets.line_list import LineList
 from memsearch_tui.widgets.pieces import Row
+from memsearch_tui.widgets.render import legend
 from memsearch_tui.widgets.text_view import TextView
 
 _SEARCHING = """\
@@ -36,12 +38,7 @@ escape  in the editor: leaves it; the text stays as a draft (ctrl+g drops it)
 q       closes what is open; in the list, the app
 
 In front of a row: {tags} me = {titles}, written by hand
-  ◆ pinned   ! quarantined, or with content from outside   ◷ expires   ? low confidence
-  ✗ names what is gone from the repository   → names \
-what has moved there   ⎇ its branch was not merged
-  × superseded   … its summary is pending
-  ▸ its conversation can be opened   ≠ changed in two places
-  ~ found by meaning alone   dim: only faintly alike
+  dim: only faintly alike
 
 Nothing is lost: u undoes the last edit, deletion or mark, \
 also after a restart; U lists all changes, and each can be undone.
@@ -159,6 +156,7 @@ def help_rows(screen: Screen[Any]) -> list[Row]:
     width = max(map(len, names), default=10) + 2
     rows: list[Row] = []
     if "Searching" in keys:
+        rows += _signs(screen)
         rows += [
             [("Search", "strong")],
             *([(f"  {line}", "text")] for line in _SEARCHING.splitlines()),
@@ -173,3 +171,10 @@ def help_rows(screen: Screen[Any]) -> list[Row]:
                 )
             rows.append([])
     return [*rows, *([(line, "dim")] for line in _about().splitlines())]
+
+
+def _signs(screen: Screen[Any]) -> list[Row]:
+    """Return the meanings of the signs in the visible rows of the list of notes."""
+    drawn = [row for found in screen.query("#entries").results(LineList) for row in found.drawn()]
+    shown = legend(drawn)
+    return [[("Signs in this list", "strong")], [("  ", "text"), *shown], []] if shown else []

@@ -5,6 +5,7 @@ It colours counts, of notes or of hits. Shape and colour both show the count.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import date, timedelta
 from typing import Any, ClassVar
 
@@ -24,8 +25,6 @@ _MARGIN = 4  # columns for the names of the days, before the weeks
 _DAYS = ("Mo", "", "We", "", "Fr", "", "")
 _SHADES = "·▂▄▆█"
 _BARS = " ▁▂▃▄▅▆▇█"
-#: Number of notes at which a day gets the next shade.
-_STEPS = (1, 4, 10, 20)
 _TONES = ("dim", "heat1", "heat2", "heat3", "heat3")
 
 
@@ -64,6 +63,7 @@ class Calendar(Lines):
         super().__init__(**kwargs)
         self.can_focus = can_focus
         self._counts: dict[date, int] = {}
+        self._steps: list[int] = []  # counts after which a day of the map is drawn higher
         self._drawn: dict[tuple[int, int, int, date], Strip] = {}  # cache of drawn lines
         self.today = self.day = date.min
 
@@ -81,6 +81,7 @@ class Calendar(Lines):
         if (found, last) == (self._counts, self.today):
             return
         self._counts, self.today = found, last
+        self._steps = _quantiles(found.values())
         self._drawn.clear()
         self.day = min(self.day, self.today) if self.day > date.min else self.today
         self.refresh_changed()
@@ -200,7 +201,7 @@ class Calendar(Lines):
         first = self._first + timedelta(days=number)
         for week in range(self._weeks):
             day = first + timedelta(weeks=week)
-            level = sum(self._counts.get(day, 0) >= step for step in _STEPS)
+            level = sum(self._counts.get(day, 0) > step for step in (0, *self._steps))
             if day > self.today:
                 row.append((" ", "dim"))
             else:
@@ -250,6 +251,20 @@ class Calendar(Lines):
         day = self.day_at(place.x, place.y) if place is not None else None
         if day is not None:
             self.post_message(self.Picked(day.isoformat()))
+
+
+def _quantiles(counts: Iterable[int]) -> list[int]:
+    """Return the limits between four groups of days that are about equally large.
+
+    Days with the same count are in one group, so there are fewer limits if most counts are equal.
+    """
+    limits: list[int] = []
+    rest = sorted(count for count in counts if count > 0)
+    for groups in (4, 3, 2):
+        if rest and rest[0] < rest[-1]:
+            limits.append(min(rest[(len(rest) - 1) // groups], rest[-1] - 1))
+            rest = [count for count in rest if count > limits[-1]]
+    return limits
 
 
 def iso_date(text: str) -> date | None:

@@ -95,6 +95,11 @@ class LineList(Lines):
         first = self.scroll_offset.y // self.tall
         return self.keys[first : first + self.size.height // self.tall + 1]
 
+    def drawn(self) -> list[Row]:
+        """Return the rows of the visible items."""
+        first = self.scroll_offset.y // self.tall
+        return [self._row(first + n, self.size.width) for n in range(len(self.seen()))]
+
     def show_keys(self, keys: Sequence[Any], *, cursor: Any = None) -> None:
         """Show other items.
 

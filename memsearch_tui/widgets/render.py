@@ -6,14 +6,14 @@ Copied markdown is the original text.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from memsearch_engine import agent_named, agent_names, plain, shared_author
 from rich.cells import cell_len
 
 from memsearch_tui.widgets.diff import diff_tone, is_diff
-from memsearch_tui.widgets.pieces import COLUMN, Row
+from memsearch_tui.widgets.pieces import COLUMN, Piece, Row
 
 if TYPE_CHECKING:
     from memsearch_engine import Entry, NoteStaleness, Supersession, ToolCall, Turn
@@ -28,7 +28,7 @@ _INLINE = re.compile(
     r"|(?<![\w*])[*](?P<emphasis>[^*\s](?:[^*]*[^*\s])?)[*](?![\w*])"
 )
 _QUOTE = re.compile(r"^ {0,3}((?:> ?)+)")
-_BULLET = re.compile(r"^(\s*)([-*+]|\d+\.)\s+")
+_BULLET = re.compile(r"^(\s*)([-*+]|\d+\.)\s+(?:\[([ xX])\]\s+)?")
 _FENCE = re.compile(r"^ {0,3}(```+|~~~+)")
 _LONGEST_TABLE = 500  # rows
 _TOOL_LINES = 3
@@ -52,20 +52,24 @@ BADGES = {
 }
 
 
-#: the same as signs in a row, where words have no room; `?` explains them
+#: mark or computed fact -> its sign in a row, where words have no room, the tone, and the meaning
+#: that `?` shows; names with a blank are no marks
 SIGNS = {
-    "pin": ("◆", "accent"),
-    "superseded-by": ("×", "dim"),
-    "expires": ("◷", "dim"),
-    "trust": ("!", "warn"),
-    "confidence": ("?", "dim"),
-    "summary": ("…", "dim"),
-    "gone": ("✗", "warn"),
-    "moved": ("→", "warn"),
-    "conflict": ("≠", "warn"),
-    "conflict-of": ("≠", "warn"),
-    "contradicts": ("≠", "warn"),
-    "unmerged": ("⎇", "dim"),
+    "has conversation": ("▸", "dim", "its conversation can be opened"),
+    "by meaning": ("~", "dim", "found by meaning alone"),
+    "is current": ("◀", "good", "the newest of several versions"),
+    "pin": ("◆", "accent", "pinned"),
+    "superseded-by": ("×", "dim", "superseded"),
+    "expires": ("◷", "dim", "expires"),
+    "trust": ("!", "warn", "quarantined, or with content from outside"),
+    "confidence": ("?", "dim", "low confidence"),
+    "summary": ("…", "dim", "its summary is pending"),
+    "gone": ("✗", "warn", "names what is gone from the repository"),
+    "moved": ("→", "warn", "names what has moved there"),
+    "conflict": ("≠", "warn", "changed in two places, or against your decision"),
+    "conflict-of": ("≠", "warn", "changed in two places, or against your decision"),
+    "contradicts": ("≠", "warn", "changed in two places, or against your decision"),
+    "unmerged": ("⎇", "dim", "its branch was not merged"),
 }
 
 
@@ -76,10 +80,26 @@ def agent_tag(agent: str) -> str:
     return agent_named(agent).tag if agent in agent_names() else "me"
 
 
+def sign(name: str, after: str = " ") -> Piece:
+    """Return the sign of a mark or fact with the text after it."""
+    drawn, tone, _ = SIGNS[name]
+    return drawn + after, tone
+
+
 def signs(marks: dict[str, str]) -> Row:
     """Return the signs of a row for these marks."""
-    found: Row = [sign for name, sign in SIGNS.items() if name in marks]
+    found: Row = [sign(name, "") for name in SIGNS if name in marks]
     return [*found, (" ", "dim")] if found else []
+
+
+def legend(rows: Iterable[Row]) -> Row:
+    """Return the signs in *rows* with their meanings, as one row."""
+    drawn = {(text.split() or [""])[0] + tone for row in rows for text, tone in row}
+    found: Row = []
+    for sign_, tone, meaning in dict.fromkeys(SIGNS.values()):
+        if sign_ + tone in drawn:
+            found += [("   " * bool(found), "text"), (f"{sign_} ", tone), (meaning, "text")]
+    return found
 
 
 def snippet(title: str, text: str, words: list[str], room: int) -> str:
@@ -200,6 +220,8 @@ def _line(line: str) -> Row:
         return [("│ " * depth, "dim"), *_line(line[quote.end() :])]
     if bullet := _BULLET.match(line):
         sign = "• " if bullet[2] in "-*+" else f"{bullet[2]} "
+        if bullet[3]:  # a task
+            sign = "☐ " if bullet[3] == " " else "☑ "
         return [(bullet[1] + sign, "accent"), *inline(line[bullet.end() :])]
     return inline(line.expandtabs(4))
 
@@ -366,13 +388,11 @@ def _standing_rows(standing: NoteStaleness) -> list[Row]:
     """Return the stale references of a note, the most important first."""
     changed = [finding for finding in standing.findings if finding.state == "changed"]
     rows: list[Row] = [
-        [SIGNS[found.state], (f" {found.words}", "warn")] for found in standing.stale[:_FINDINGS]
+        [sign(found.state), (found.words, "warn")] for found in standing.stale[:_FINDINGS]
     ]
     rows += [[("~ ", "dim"), (found.words, "dim")] for found in changed[: _FINDINGS - len(rows)]]
     if standing.unmerged:
-        rows.append(
-            [SIGNS["unmerged"], (f" its branch {standing.unmerged} was not merged", "warn")]
-        )
+        rows.append([sign("unmerged"), (f"its branch {standing.unmerged} was not merged", "warn")])
     return rows
 
 

@@ -55,19 +55,6 @@ class TextView(Lines):
             self.scroll_to(y=place, animate=False, force=True, immediate=True)
         self.refresh_changed()
 
-    def reveal(self, first: int, count: int) -> None:
-        """Scroll so that *count* rows from *first* on are visible, as far as they fit."""
-        begin = self.height_of(self._rows[:first])
-        end = begin + self.height_of(self._rows[first:][:count])
-        seen, height = self.scroll_offset.y, self.size.height
-        if begin < seen or end > seen + height:
-            y = begin if begin < seen else min(begin, end - height)
-            self.scroll_to(y=y, animate=False, force=True, immediate=True)
-
-    def height_of(self, rows: Sequence[Row]) -> int:
-        """Return the number of lines of *rows* in the width of this text."""
-        return sum(len(wrap(row, self._width or 1)) for row in rows)
-
     def text(self) -> str:
         """Return the whole text."""
         return "\n".join("".join(text for text, _ in row) for row in self._rows)

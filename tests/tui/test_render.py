@@ -6,6 +6,7 @@ import pytest
 from memsearch_engine.agents.transcripts.model import ToolCall, Turn
 from rich.cells import cell_len
 
+from memsearch_tui.widgets import render
 from memsearch_tui.widgets.diff import diff_rows
 from memsearch_tui.widgets.pieces import mark_words, wrap
 from memsearch_tui.widgets.render import markdown, turn_markdown, turn_rows
@@ -144,3 +145,26 @@ def test_a_table_that_has_no_room_for_columns_loses_no_word(width):
     text = "".join(text for line in lines for text, _ in line).replace(" ", "")
     assert "CATALOG_CACHE_TTL│900seconds,asthefirstteamchose│1800" in text
     assert all(sum(cell_len(text) for text, _ in line) <= width for line in lines)
+
+
+def test_tasks_have_boxes():
+    rows = render.markdown("- [ ] open\n  - [x] done\n- [a](b.md)\n- plain")
+    assert ["".join(text for text, _ in row) for row in rows] == [
+        "☐ open",
+        "  ☑ done",
+        "• a (b.md)",
+        "• plain",
+    ]
+
+
+def test_the_legend_has_each_drawn_sign_once_and_no_other():
+    drawn = [[("14:45 ", "dim"), *render.signs({name: ""})] for name in ("pin", "conflict", "gone")]
+    drawn.append([render.sign("has conversation"), ("… of the text", "text"), ("→ b", "dim")])
+    legend = "".join(text for text, _ in render.legend([*drawn, *drawn]))
+    assert legend.split("   ") == [
+        "▸ its conversation can be opened",
+        "◆ pinned",
+        "✗ names what is gone from the repository",
+        "≠ changed in two places, or against your decision",
+    ]
+    assert render.legend([[("no sign", "text")]]) == []

@@ -184,3 +184,25 @@ def test_the_second_line_of_a_short_hit_has_the_other_lines_of_its_part():
     text = "### 10:00\n<!-- session:1 -->\n- Raised the TTL\n- Ran the tests\n\n- Pushed it"
     assert other_lines(text, "Raised the TTL") == "Ran the tests · Pushed it"
     assert other_lines("- Raised the TTL", "Raised the TTL") == ""
+
+
+@pytest.mark.parametrize(
+    ("counts", "heights"),
+    [
+        ([1, 1, 1, 1], 1),
+        ([1, 2], 2),
+        ([1, 2, 3, 4], 4),
+        ([1] * 150 + [2] * 30 + [3] * 15 + [60], 4),
+        (list(range(40, 140)), 4),
+        ([0, 0], 0),
+    ],
+)
+def test_days_have_as_many_heights_as_their_counts_allow(counts, heights):
+    calendar = Calendar()
+    today = date(2026, 2, 9)
+    calendar.show(
+        {(today - timedelta(days=n)).isoformat(): count for n, count in enumerate(counts)},
+        today.isoformat(),
+    )
+    drawn = {sign for number in range(7) for sign, _ in calendar._weekday(number)[1:]}
+    assert len(drawn & set("▂▄▆█")) == heights

@@ -55,6 +55,15 @@ def test_the_row_of_a_new_value_shows_the_value(world, width):
     assert cell_len(first) <= width and cell_len(second) <= width - 11
 
 
+def test_a_hit_that_fills_its_lines_shows_the_value_before_on_a_wide_screen(world):
+    hits, key = a_hit(world, replaced=(("2026-04-08", "Raised it from 300 to 900 seconds"),))
+    row = hits.row(key, 100, lines=2)
+    place = row.index(LINE_BREAK)
+    first, second = text_of(row[:place]), text_of(row[place + 1 :])
+    assert "1800" in first and first.endswith("◀ current") and cell_len(first) <= 100
+    assert second.startswith("before: 8 Apr ") and "300 to 900" in second
+
+
 def test_words_at_the_end_of_the_first_line_keep_their_blank(world):
     hits, key = a_hit(world)
     row = [(" ", "text") if piece == LINE_BREAK else piece for piece in hits.row(key, 52, lines=2)]

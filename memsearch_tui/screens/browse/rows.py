@@ -51,23 +51,28 @@ class EntryRows:
             return [*row, *render.inline(item.title)]
         is_current = bool(item.replaced) and not item.superseded
         if lines == 1:
-            row += [("◀ ", "good")] if is_current else []
+            row += [render.sign("is current")] if is_current else []
             room = width - _cells(row)
             text = render.snippet(item.title, item.text, self._state.words(), room)
             return [*row, *self._marked(text, item)]
-        return self._two_lines(item, row, [("  ◀ current", "good")] if is_current else [], width)
+        current: Row = [("  ", "text"), render.sign("is current", " current")]
+        return self._two_lines(item, row, current if is_current else [], width)
 
     def _two_lines(self, item: Item, row: Row, current: Row, width: int) -> Row:
         """Return the row of a hit in two lines. The second line has the rest of its text; a text
-        that fits in the first line is followed by superseded versions or by its other lines.
+        that fits in the first line is followed by superseded versions or by its other lines. A wide
+        row always has room for superseded versions.
         """
         words, room = self._state.words(), width - _cells(row)
         text = render.snippet(item.title, item.text, words, room + width - INDENT - _cells(current))
-        if cell_len(text) + _cells(current) <= room:
-            more = self._before(item, width) or self._more(item, text)
-            return [*row, *self._marked(text, item), *current, *more]
+        before, alone = self._before(item, width), room - _cells(current)
+        if cell_len(text) <= alone or (before and width >= _WIDE_ROW):
+            text = render.snippet(item.title, item.text, words, alone)
+            line = cut(self._marked(text, item), alone)
+            return [*row, *line, *current, *(before or self._more(item, text))]
         first, *rest = wrap(self._marked(text, item), room)
         more = [piece for line in rest for piece in [(" ", "text"), *line]][1:]
+        more += [(" · ", "dim"), *before[1:]] if before else []
         second = cut(more, width - INDENT - _cells(current))
         return [*row, *first, LINE_BREAK, *second, *current]
 
@@ -120,9 +125,9 @@ class EntryRows:
         if item.author:
             row.append((f"{item.author} ", "strong"))
         if item.by_meaning:
-            row.append(("~ ", "dim"))
+            row.append(render.sign("by meaning"))
         has_conversation = self._state.evidence.get(item.key, "") in ("live", "archived")
-        row.append(("▸ " if has_conversation else "  ", "dim"))
+        row.append(render.sign("has conversation") if has_conversation else ("  ", "dim"))
         return row + render.signs(item.marks | _found_of(item))
 
     def _heading(self, key: Key, width: int) -> Row:
