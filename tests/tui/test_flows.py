@@ -659,7 +659,7 @@ def test_pin_and_why_and_help_and_health_without_a_service(world, monkeypatch):
         await pilot.pause()
         assert isinstance(app.screen, TextScreen)
         help_text = app.screen.query_one(TextView).text()
-        assert "◆ pinned" in help_text and "superseded" not in help_text
+        assert "◆ pinned" in help_text and "× superseded" not in help_text
         await pilot.press("escape")
 
     drive(app, steps)
