@@ -60,7 +60,7 @@ class Corpus:
         return self.root / ".memsearch" / "memory"
 
 
-def make_corpus(root: Path, chunks: int, seed: int = 7, days: int = 0) -> Corpus:
+def make_corpus(root: Path, chunks: int, seed: int = 7, days: int = 0, sessions: int = 0) -> Corpus:
     """Journals of *chunks* entries in the product's own format; the same arguments give the same
     bytes.
 
@@ -70,8 +70,10 @@ def make_corpus(root: Path, chunks: int, seed: int = 7, days: int = 0) -> Corpus
 
     Args:
         days: how many day files; by default a year, above 10,000 chunks 1,000 days.
+        sessions: at most so many, but one a day for each agent; by default four a day for each.
     """
     days = days or (365 if chunks <= 10_000 else 1000)
+    a_day = max(1, sessions // (4 * days)) if sessions else 4
     chance = random.Random(seed)
     words = _Vocabulary(chance, int(45 * (chunks * 50) ** 0.5))
     told = [
@@ -80,7 +82,7 @@ def make_corpus(root: Path, chunks: int, seed: int = 7, days: int = 0) -> Corpus
     by_day: list[list[Story]] = [[] for _ in range(days)]
     for number, story in enumerate(fillers(chunks, seed)):
         story.day = number % days  # every day has a file
-        story.session = f"{story.agent}-{story.day}-{chance.randrange(4)}"
+        story.session = f"{story.agent}-{story.day}-{chance.randrange(a_day)}"
         story.bullets = [words.vary(bullet) for bullet in [*story.bullets, chance.choice(told)]]
         by_day[story.day].append(story)
     corpus = Corpus(root, chunks, 0, [])

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import re
 import time
+from pathlib import Path
 from uuid import uuid4
 
 from common import (
@@ -38,6 +39,8 @@ from common import (
     run,
     workplace,
 )
+from memsearch_engine.search.hits import Answer
+from memsearch_engine.service.connection import Connection
 
 
 def main() -> None:
@@ -164,40 +167,12 @@ def unchanged(
 
 
 def changed(report: Report, product: Product, corpus: Corpus, times: int) -> None:
-    from memsearch_engine.search.hits import Answer
-
     product.warm(corpus.queries[:3])
     connection = product.start()
     days = sorted(corpus.memory.glob("*.md"))
-    words, meaning = [], []
-    for number in range(times):
-        day = days[number * len(days) // times]
-        name = f"zq{uuid4().hex[:10]}"
-        text = (
-            f"{day.read_text(encoding='utf-8')}\n### 23:{number:02d}\n"
-            f"- The {name} gateway drops idle sockets.\n"
-        )
-        product.settle(connection)
-        time.sleep(0.5)
-        start = time.perf_counter()
-        day.write_text(text, encoding="utf-8")
-        by_words = None
-        while time.perf_counter() - start < 30:
-            query = f"{name} gateway idle sockets"
-            answer = connection.call(
-                "search", Answer, place=product.place_param, query=query, limit=5
-            )
-            top = next((hit for hit in answer.hits if name in hit.row.text), None)
-            took = (time.perf_counter() - start) * 1000
-            if top and by_words is None:
-                by_words = took
-            if top and "dense" in top.ranks and answer.mode == "hybrid":
-                words.append(by_words)
-                meaning.append(took)
-                break
-            time.sleep(0.01)
-        else:
-            print("FAILED: an entry did not become searchable within 30 s")
+    days = [days[number * len(days) // times] for number in range(times)]
+    found = [until_searchable(product, connection, day, n) for n, day in enumerate(days)]
+    words, meaning = zip(*(both for both in found if both))
     connection.close()
     report.table(
         f"one new entry among {corpus.chunks:,}: from write to searchable, through the file watch",
@@ -207,6 +182,41 @@ def changed(report: Report, product: Product, corpus: Corpus, times: int) -> Non
             ["found by meaning", len(meaning), median(meaning), p95(meaning), max(meaning)],
         ],
     )
+
+
+def until_searchable(
+    product: Product, connection: Connection, day: Path, number: int
+) -> tuple[float, float] | None:
+    """Write one entry into a day file, and search until it is found.
+
+    Args:
+        number: below 60; the minute of the entry.
+
+    Returns:
+        Milliseconds until it was found by words, and by meaning; None if it was not in 30 s.
+    """
+    name = f"zq{uuid4().hex[:10]}"
+    text = (
+        f"{day.read_text(encoding='utf-8')}\n### 23:{number:02d}\n"
+        f"- The {name} gateway drops idle sockets.\n"
+    )
+    product.settle(connection)
+    time.sleep(0.5)
+    start = time.perf_counter()
+    day.write_text(text, encoding="utf-8")
+    by_words = None
+    while time.perf_counter() - start < 30:
+        query = f"{name} gateway idle sockets"
+        answer = connection.call("search", Answer, place=product.place_param, query=query, limit=5)
+        top = next((hit for hit in answer.hits if name in hit.row.text), None)
+        took = (time.perf_counter() - start) * 1000
+        if top and by_words is None:
+            by_words = took
+        if top and by_words and "dense" in top.ranks and answer.mode == "hybrid":
+            return by_words, took
+        time.sleep(0.01)
+    print("FAILED: an entry did not become searchable within 30 s")
+    return None
 
 
 def embedded(report: Report, product: Product, peer: Peer | None, corpus: Corpus) -> None:
