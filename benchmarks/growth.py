@@ -193,6 +193,7 @@ def imported(folder: Path, product: Product, number: int) -> float:
     file.parent.mkdir(parents=True, exist_ok=True)
     first, cwd = number * _IMPORTED, str(product.root)
     write_session(file, 0, request=2_000, least=_IMPORTED, cwd=cwd, first=first)
+    product.warm([])  # nothing is left to index
     command = product.command("agents", "import", "claude-code", "--yes", "--json")
     done = checked(run(command, product.env, product.root))
     written = json.loads(done.out)["written"]

@@ -32,15 +32,18 @@ class Mangled(msgspec.Struct, frozen=True):
     evidence: list[str]
 
 
-def unmangled(data: bytes, name: str = "") -> Mangled | None:
+def unmangled(data: bytes, name: str = "", entries: list[Entry] | None = None) -> Mangled | None:
     """Return the repaired content of a file; None if it is correct or can't be repaired.
 
     Args:
         name: as in ``parse``.
+        entries: the entries of *data*, if they are parsed already.
     """
     try:
         after, evidence = _without_markers(data, name)
-        after, blended = _parted(after, name)
+        if after is not data or entries is None:
+            entries = parse(after, name).entries
+        after, blended = _parted(after, name, entries)
     except Unmergeable:
         return None
     return Mangled(after, evidence + blended) if after != data else None
@@ -59,14 +62,13 @@ def _side(data: bytes, side: str) -> bytes:
     return _MARKERS.sub(lambda match: match[side] or b"", data)
 
 
-def _parted(data: bytes, name: str) -> tuple[bytes, list[str]]:
-    """Split entries that contain the anchor of another turn.
+def _parted(data: bytes, name: str, entries: list[Entry]) -> tuple[bytes, list[str]]:
+    """Split entries that contain the anchor of another turn. *entries*: those of *data*.
 
     The following entries of the second turn's session move with it.
     """
     evidence: list[str] = []
     while True:
-        entries = parse(data, name).entries
         index, place = next(
             ((i, at) for i, e in enumerate(entries) if (at := _second_note(e)) is not None), (-1, 0)
         )
@@ -100,6 +102,7 @@ def _parted(data: bytes, name: str) -> tuple[bytes, list[str]]:
         ) + newline
         evidence.append(second.splitlines()[0].decode("utf-8", "replace").strip())
         data = merge(b"", left, own, name).data
+        entries = parse(data, name).entries
 
 
 def _second_note(entry: Entry) -> int | None:

@@ -10,7 +10,6 @@ similarity of at least 0.7). Candidates share one of their eight smallest shingl
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 from typing import Literal
@@ -21,8 +20,8 @@ import msgspec
 from memsearch_engine.core.ids import digest
 from memsearch_engine.core.project_location import author_of
 from memsearch_engine.journal import versions, whole_file
-from memsearch_engine.journal.files import day_of, read_day
-from memsearch_engine.journal.model import CONFLICT_OF, Entry
+from memsearch_engine.journal.files import DayFile, day_of
+from memsearch_engine.journal.model import CONFLICT_OF, Document, Entry
 from memsearch_engine.journal.undo import day_name
 from memsearch_engine.journal.unmangle import unmangled
 from memsearch_engine.journal.write import Target
@@ -134,19 +133,27 @@ class Repair:
         """
         # by memory folder, because notes of different projects are not compared
         notes: dict[str, list[SeenNote]] = {}
-        found = self._vanished() + self._merged()
+        merged: list[RepairCandidate] = []
+        junk: list[RepairCandidate] = []
         deleted = self._scope.journal.history.deleted_texts()
-        for file, entry in self._scope.every_entry():
-            note = SeenNote(file.path, file.day, entry.id, entry.hash, entry.title, entry.body)
-            if deleted.get(entry.id) == entry.raw:
-                found.append(RepairCandidate("returned", [note], entry.title))
-            elif junk := _junk(entry):
-                found.append(RepairCandidate(junk[0], [note], junk[1]))
-            elif "superseded-by" not in entry.marks and CONFLICT_OF not in entry.marks:
-                notes.setdefault(
-                    author_of(file.path) or self._scope.memory_of(file.path), []
-                ).append(note)
-        return found + [finding for group in notes.values() for finding in _repetitions(group)]
+        for file in self._scope.days():
+            try:
+                document = self._scope.document(file.path)
+            except OSError:
+                continue  # `doctor` reports the unreadable file
+            merged += _merged(file, document)
+            for entry in document.entries:
+                note = SeenNote(file.path, file.day, entry.id, entry.hash, entry.title, entry.body)
+                if deleted.get(entry.id) == entry.raw:
+                    junk.append(RepairCandidate("returned", [note], entry.title))
+                elif kind := _junk(entry):
+                    junk.append(RepairCandidate(kind[0], [note], kind[1]))
+                elif "superseded-by" not in entry.marks and CONFLICT_OF not in entry.marks:
+                    notes.setdefault(
+                        author_of(file.path) or self._scope.memory_of(file.path), []
+                    ).append(note)
+        repeated = [finding for group in notes.values() for finding in _repetitions(group)]
+        return [*self._vanished(), *merged, *junk, *repeated]
 
     def history_fault(self) -> str:
         """The fault of the undo history; '' if it is valid.
@@ -208,30 +215,16 @@ class Repair:
                 )
         return found
 
-    def _merged(self) -> list[RepairCandidate]:
-        """One finding for each file that was merged line by line."""
-        found = []
-        for file in self._scope.days():
-            with contextlib.suppress(OSError):
-                document = read_day(file.path)
-                wrong = unmangled(document.data, day_name(file.path))
-                if wrong is None:
-                    continue
-                text = "\n".join(wrong.evidence)
-                note = SeenNote(
-                    file.path,
-                    file.day,
-                    digest("merged", file.path),
-                    "",
-                    os.path.basename(file.path),
-                    text,
-                )
-                found.append(
-                    RepairCandidate(
-                        "merged", [note], wrong.evidence[0], file=(document.data, wrong.data)
-                    )
-                )
-        return found
+
+def _merged(file: DayFile, document: Document) -> list[RepairCandidate]:
+    """Return one candidate if the file was merged line by line."""
+    wrong = unmangled(document.data, day_name(file.path), document.entries)
+    if wrong is None:
+        return []
+    text, title = "\n".join(wrong.evidence), os.path.basename(file.path)
+    note = SeenNote(file.path, file.day, digest("merged", file.path), "", title, text)
+    contents = (document.data, wrong.data)
+    return [RepairCandidate("merged", [note], wrong.evidence[0], file=contents)]
 
 
 def _junk(entry: Entry) -> tuple[Kind, str] | None:
