@@ -12,7 +12,7 @@ Up to --real notes, `memsearch index` embeds the notes with the model. Larger ho
 vectors (fill.py), so the cold index has no value there. Nothing else depends on what the vectors
 mean.
 
-Every value but the cold index, the captured turn and the later searches is the median of --times
+Start, first search, changed note, import, app, Review and `doctor` are medians of --times
 runs. The exponent is the slope of log value on log notes (least squares); of the cold index, that
 of its duration. A row is marked if its exponent is over 1.1, or if its value at 100,000 notes is
 over 1 s. If 100,000 was not measured, the value is extrapolated: the larger one of the power law
