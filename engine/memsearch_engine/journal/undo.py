@@ -107,10 +107,13 @@ class Undoable:
         may have intended it, so the notes are offered, not restored.
         """
         memory = os.path.abspath(memory)
+        added = self.history.added(memory)
+        if not added:
+            return []
         there = {
             entry.id for file in list_files(memory).files for entry in read_day(file.path).entries
         }
-        return [change for change in self.history.added(memory) if change.entry_id not in there]
+        return [change for change in added if change.entry_id not in there]
 
     def add_again(self, seq: int) -> str:
         """Bring back a note that vanished, at the end of its day; undoable. Returns its id."""

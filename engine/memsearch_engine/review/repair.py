@@ -301,4 +301,5 @@ def _repetitions(notes: list[SeenNote]) -> list[RepairCandidate]:
 
 
 def _jaccard(one: frozenset[int], other: frozenset[int]) -> float:
-    return len(one & other) / len(one | other)
+    shared = len(one & other)
+    return shared / (len(one) + len(other) - shared)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from memsearch_engine.core.errors import MemsearchError, NotFound, UsageError
@@ -49,6 +50,23 @@ class ServiceCall(Protocol):
     ) -> T:
         """Call *method*, and return its answer."""
         ...
+
+
+#: path -> the file as it was read in ``parsing_once``
+_PARSED: ContextVar[dict[str, Document] | None] = ContextVar("parsed", default=None)
+
+
+@contextlib.contextmanager
+def parsing_once() -> Iterator[None]:
+    """Let ``Scope.document`` parse each file only once in this context of this thread.
+
+    A file that changes meanwhile is not read again. Whoever changes a note compares the file.
+    """
+    before = _PARSED.set({})
+    try:
+        yield
+    finally:
+        _PARSED.reset(before)
 
 
 class Scope:
@@ -261,7 +279,12 @@ class Scope:
         """A file of notes with its entries. Raises OSError."""
         from memsearch_engine.journal.files import read_day
 
-        return read_day(path)
+        parsed = _PARSED.get()
+        if parsed is None:
+            return read_day(path)
+        if path not in parsed:
+            parsed[path] = read_day(path)
+        return parsed[path]
 
     def read(self, file: DayFile) -> list[Entry]:
         """The entries of a day file. Raises OSError."""
