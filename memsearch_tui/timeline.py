@@ -93,11 +93,8 @@ class Hits(Sequence[Key]):
 
     @property
     def days(self) -> dict[str, int]:
-        """Day -> number of hits."""
-        counts: dict[str, int] = {}
-        for item in self._items.values():
-            counts[item.day] = counts.get(item.day, 0) + 1
-        return counts
+        """Day -> number of listed hits, without the folded ones."""
+        return Counter(item.day for item in filter(None, map(self.item, self._keys)))
 
     @overload
     def __getitem__(self, index: int) -> Key: ...
