@@ -7,6 +7,7 @@ from memsearch_engine import Memory
 from memsearch_engine.agents.transcripts.model import Session, ToolCall, Turn
 from memsearch_engine.capture.capture_pipeline import CapturePipeline
 from memsearch_engine.core.home import Home
+from memsearch_engine.journal import files
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.instructions import orders
 from memsearch_engine.journal.versions import merge_equal
@@ -57,6 +58,17 @@ def test_what_waits_is_counted_as_review_shows_it_also_after_a_release_that_leav
     assert count() == 0
     write(memory, "- a third from elsewhere", day="2026-02-10")
     assert count() == 1
+
+
+def test_a_file_is_read_once_for_all_kinds_of_cases(memory, monkeypatch):
+    memory.add("A note")
+    read = files.read_day
+    paths: list[str] = []
+    monkeypatch.setattr(files, "read_day", lambda path: (paths.append(str(path)), read(path))[1])
+    memory.review.cases()
+    assert len(paths) == len(set(paths)) == 1
+    memory.review.cases()
+    assert len(paths) == 2, "a later list reads the file again"
 
 
 def test_a_clone_of_many_days_is_one_decision(memory):

@@ -101,6 +101,7 @@ def _hit(name: str, **more) -> Item:
 def test_a_heading_stands_where_hits_are_only_faintly_alike():
     assert list(Hits([_hit("a"), _hit("b", doubtful=True)])) == [("p", "a"), Hits.FAINT, ("p", "b")]
     folded = Hits([_hit("a"), _hit("b", doubtful=True)], unfolded=False)
+    assert sum(folded.days.values()) == 1, "the calendar counts what is listed"
     assert list(folded) == [("p", "a"), Hits.FOLD] and folded.folded == 1
     assert list(Hits([_hit("a", doubtful=True), _hit("b")])) == [("p", "a"), ("p", "b")]
     assert list(Hits([_hit("a", doubtful=True)])) == [("p", "a")] and not Hits([])
