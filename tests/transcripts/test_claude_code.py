@@ -110,3 +110,70 @@ def test_an_anchor_leads_only_to_where_the_agent_keeps_its_sessions(tmp_path):
         open_anchor("claude-code", stem, "no-such-turn", str(session), folders)
     with pytest.raises(UsageError):
         open_file("/etc/passwd")
+
+
+def test_claude_interrupts_shell_mode_and_commands(tmp_path):
+    def line(content, **more):
+        return (
+            json.dumps(
+                {
+                    "type": "user",
+                    "sessionId": "s",
+                    "promptId": "p",
+                    "message": {"content": content},
+                    **more,
+                }
+            )
+            + "\n"
+        )
+
+    file = tmp_path / "s.jsonl"
+    file.write_text(
+        line("first", promptSource="typed")
+        + line([{"type": "text", "text": "[Request interrupted by user]"}])
+        + line("<bash-input>ls</bash-input>", promptId="b")
+        + line("<bash-stdout>x</bash-stdout>", promptId="b")
+        + line("<command-name>/model</command-name>")
+        + line("<local-command-stdout>set</local-command-stdout>")
+        + line("<task-notification>done</task-notification>", promptSource="system")
+        + line("summary of all", isCompactSummary=True)
+        + line("caveat", isMeta=True)
+        + line("side", isSidechain=True)
+        + line("second", promptSource="typed", promptId="q")
+    )
+    assert [
+        (t.turn, t.user, t.status) for t in claude_code.open_session(claude_code.at(file)).turns()
+    ] == [
+        ("p", "first", "interrupted"),
+        ("b", "!ls", "done"),
+        ("q", "second", "interrupted"),
+    ]
+
+
+def test_a_reminder_before_the_users_words_does_not_take_them_away(tmp_path):
+    reminder = "<system-reminder>\nToday is Monday.\n</system-reminder>\n"
+    contents = [
+        f"{reminder}{reminder}Pin foo below 2.0",
+        [{"type": "text", "text": reminder}, {"type": "text", "text": "Rename the loader"}],
+        reminder,  # nobody spoke
+    ]
+    lines = []
+    for number, content in enumerate(contents):
+        common = {
+            "sessionId": "s",
+            "uuid": f"u{number}",
+            "timestamp": f"2026-01-01T00:00:{number:02d}Z",
+        }
+        lines.append({**common, "type": "user", "message": {"content": content}})
+        lines.append(
+            {
+                **common,
+                "type": "assistant",
+                "message": {"content": [{"type": "text", "text": f"done {number}"}]},
+            }
+        )
+    file = tmp_path / "s.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    turns = claude_code.open_session(claude_code.at(file)).turns()
+    assert [turn.user.strip() for turn in turns] == ["Pin foo below 2.0", "Rename the loader"]
+    assert "done 0" in turns[0].assistant

@@ -1,0 +1,101 @@
+"""Copilot's sessions: how turns end, outside content, the order of the list."""
+
+from __future__ import annotations
+
+import json
+
+from memsearch_engine.agents.copilot.reader import Reader as Copilot
+from memsearch_engine.agents.transcripts.model import Turn
+
+copilot = Copilot()
+
+
+def test_copilots_turns_end_as_they_ended(tmp_path):
+    def event(kind: str, agent: str = "", **data: object) -> dict:
+        line = {
+            "type": kind,
+            "data": data,
+            "id": "e",
+            "timestamp": "2026-11-25T09:30:00.000Z",
+            "parentId": None,
+        }
+        return {**line, "agentId": agent} if agent else line
+
+    def asks(name: str, text: str, **more: object) -> dict:
+        return event("user.message", content=text, messageId=name, delivery="idle", **more)
+
+    call = {"toolCallId": "c", "name": "bash", "arguments": {"command": "false"}}
+    events = [
+        event("session.start", sessionId="s", context={"cwd": "/p"}),
+        asks("1", "one"),
+        event("session.error", message="500"),
+        event("assistant.message", content="Answered."),
+        asks("2", "two"),
+        event("assistant.message", content="Said.", toolRequests=[]),
+        event("session.error", message="400 no"),
+        asks("3", "three"),
+        event("assistant.message", content="", toolRequests=[call]),
+        event(
+            "tool.execution_complete",
+            toolCallId="c",
+            success=True,
+            shellExecution={"exitCode": 1},
+            result={"content": "nothing\n<shellId: 0 completed with exit code 1>"},
+        ),
+        asks("4", "four"),
+        event("tool.execution_start", "a-1", toolName="web_fetch", arguments={"url": "https://x"}),
+        event("user.message", "a-1", content="child", messageId="c1"),
+        event("assistant.message", content="Fetched."),
+        asks("5", "<system_notification>", source="system"),
+        asks("6", "a helper says", source="agent-s"),
+    ]
+    file = tmp_path / "events.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in events))
+    turns = copilot.open_session(copilot.at(file)).turns()
+    assert [(t.turn, t.status, t.assistant, t.outside) for t in turns] == [
+        ("1", "done", "Answered.", False),
+        ("2", "failed", "Said.\n\n400 no", False),
+        ("3", "interrupted", "", False),
+        ("4", "done", "Fetched.", True),
+    ]
+    assert turns[2].tools[0].failed and turns[2].tools[0].output == "nothing"
+    assert copilot.locate(tmp_path, "..") is None and copilot.locate(tmp_path, "") is None
+
+
+def test_what_a_server_of_copilots_brings_in_is_from_outside(tmp_path):
+    def turns_with(**data: object) -> list[Turn]:
+        asked = {"type": "user.message", "data": {"content": "look", "messageId": "m"}}
+        started = {
+            "type": "tool.execution_start",
+            "data": {"toolName": "tracker-issue", "toolCallId": "c", **data},
+        }
+        file = tmp_path / "events.jsonl"
+        file.write_text(json.dumps(asked) + "\n" + json.dumps(started) + "\n")
+        return copilot.open_session(copilot.at(file)).turns()
+
+    assert turns_with(mcpServerName="tracker")[0].outside
+    assert not turns_with(mcpServerName="memsearch")[0].outside and not turns_with()[0].outside
+    image = {
+        "type": "user.message",
+        "data": {"content": "", "messageId": "n", "attachments": [{"displayName": "a.png"}]},
+    }
+    file = tmp_path / "events.jsonl"
+    file.write_text(json.dumps(image) + "\n")
+    (turn,) = copilot.open_session(copilot.at(file)).turns()
+    assert turn.user == "a.png"
+
+
+def test_copilots_sessions_are_listed_by_when_they_began(tmp_path):
+    for name, began in (
+        ("a-fork", "2026-11-25T10:00:00Z"),
+        ("z-parent", "2026-11-25T09:00:00Z"),
+        ("m-last", "2026-11-26T09:00:00Z"),
+    ):
+        (tmp_path / name).mkdir()
+        line = {"type": "session.start", "data": {"sessionId": name, "startTime": began}}
+        (tmp_path / name / "events.jsonl").write_text(json.dumps(line) + "\n")
+    assert [one.session for one in copilot.sessions(tmp_path, [])] == [
+        "z-parent",
+        "a-fork",
+        "m-last",
+    ]
