@@ -331,7 +331,7 @@ def use(report: Report, desk: Desk, corpus: Corpus, queries: int) -> float:
     typed = [query[:14] for query in corpus.queries if query.isascii()][: queries + 1]
     with desk.open(OURS) as app:
         desk.wait(OURS, app)
-        app.watch(5)  # the service has told what changed
+        app.watch(5)  # the service has reported what changed
         _type(app, typed[0])
         hits = [times for query in typed[1:] for times in _type(app, query)]
         previews, lists, moved = _move(app, desk)

@@ -76,14 +76,14 @@ def make_corpus(root: Path, chunks: int, seed: int = 7, days: int = 0, sessions:
     a_day = max(1, sessions // (4 * days)) if sessions else 4
     chance = random.Random(seed)
     words = _Vocabulary(chance, int(45 * (chunks * 50) ** 0.5))
-    told = [
+    injected = [
         bullet for story in stories() if story.agent for bullet in story.bullets if bullet.isascii()
     ]
     by_day: list[list[Story]] = [[] for _ in range(days)]
     for number, story in enumerate(fillers(chunks, seed)):
         story.day = number % days  # every day has a file
         story.session = f"{story.agent}-{story.day}-{chance.randrange(a_day)}"
-        story.bullets = [words.vary(bullet) for bullet in [*story.bullets, chance.choice(told)]]
+        story.bullets = [words.vary(bullet) for bullet in [*story.bullets, chance.choice(injected)]]
         by_day[story.day].append(story)
     corpus = Corpus(root, chunks, 0, [])
     corpus.memory.mkdir(parents=True)

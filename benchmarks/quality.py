@@ -34,7 +34,7 @@ from tests.evaluation import run as evaluation
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument(
-        "--routine", type=int, default=1500, help="routine turns between the told ones"
+        "--routine", type=int, default=1500, help="routine turns between the others"
     )
     parser.add_argument(
         "--sample", type=int, default=0, help="ask only so many queries, chosen at random (0: all)"

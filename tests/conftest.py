@@ -298,7 +298,7 @@ def services(home: Home) -> list[psutil.Process]:
 
 
 def end_services(home: Home) -> None:
-    """Leave none running: one that a hook has just started does not answer yet, and can't be told
+    """Leave none running: one that a hook has just started does not answer yet, and can't be asked
     to stop.
     """
     with contextlib.suppress(Exception):

@@ -264,10 +264,10 @@ def test_summarize_asks_the_model_that_is_named_and_prints_bullets(box):
         box.ok("config", "set", "llm.providers.mine.model", "m")
         box.ok("config", "set", "llm.providers.mine.api_key", "k")
         box.ok("config", "set", "plugins.claude-code.summarize.provider", "mine")
-        told = box.ok(
+        injected = box.ok(
             "summarize", "--plugin", "claude-code", stdin=f"[User] fix it with {secret}".encode()
         )
-        assert told.out == "- User asked for a fix\n- Agent fixed it\n"
+        assert injected.out == "- User asked for a fix\n- Agent fixed it\n"
         assert secret not in model.said() and "fix it with" in model.said()
         assert box.ok("spend", "--json").json["today_tokens"] > 0
         assert box.ok("summarize", "--plugin", "claude-code", stdin=b" \n").out == ""
@@ -372,8 +372,8 @@ def test_its_upgrade_hint_is_warned_of(box):
         ]
     )
     (box.home.root / ".pypi-latest").write_text("0.4.23")
-    told = box.run("doctor")
-    assert told.code == 5 and "pip install --upgrade memsearch" in told.out
+    injected = box.run("doctor")
+    assert injected.code == 5 and "pip install --upgrade memsearch" in injected.out
 
 
 @pytest.mark.slow

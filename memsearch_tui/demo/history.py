@@ -199,10 +199,10 @@ def build(root: Path, end: date, routine: int = ROUTINE) -> Demo:
     for path, turns in days.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(_day(path.stem, turns), encoding="utf-8")
-    for path, told_here in sessions.items():
+    for path, written in sessions.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("w", encoding="utf-8") as out:
-            for story, project in told_here:
+            for story, project in written:
                 out.writelines(
                     f"{json.dumps(line, ensure_ascii=False)}\n"
                     for line in _claude(story, project, end)

@@ -118,10 +118,10 @@ def test_what_is_not_read_at_a_start_and_what_no_index_names_is_said(box: Box, a
         False,
         True,
     ]
-    told = box.ok("native", "list").out
+    injected = box.ok("native", "list").out
     assert (
-        "22 sections from line 201 on: not loaded by Claude Code" in told
-        and "nothing that is loaded links to it" in told
+        "22 sections from line 201 on: not loaded by Claude Code" in injected
+        and "nothing that is loaded links to it" in injected
     )
     (auto / "MEMORY.md").write_text("- " + "é" * 24_990 + "\n- behind 25,000 characters\n")
     assert [bool(s["unread_by"]) for s in listed(box)["MEMORY.md"]["sections"]] == [False, True]
@@ -342,8 +342,8 @@ def test_a_section_is_taken_once_with_its_source_and_the_taking_can_be_undone(bo
     again = box.run("native", "import", wanted["id"], "--yes", "--json")
     assert again.code == 1 and again.json["taken"] == []
     would = box.ok("native", "import", "CLAUDE.md", "--dry-run", "--json").json["would_take"]
-    told = box.ok("context", "claude-code").out
-    assert "ship on Tuesdays" in told and "Taken from" not in told
+    injected = box.ok("context", "claude-code").out
+    assert "ship on Tuesdays" in injected and "Taken from" not in injected
     assert len(would) == 6 and wanted["id"] not in {section["id"] for section in would}
     assert (box.project / "CLAUDE.md").read_text() == RULES
     box.ok("undo", taken["id"])

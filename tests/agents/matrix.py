@@ -216,7 +216,7 @@ def interrupted(desk: Desk) -> None:
     process.wait(80)  # some let a command run to its end
     with sqlite3.connect(lab.home.state_db) as db:  # as if it had been installed an hour ago
         db.execute("UPDATE capturing SET since = since - 3600")
-    quiet = time.time() - 300  # once a session is quiet, reconciling takes what no hook told
+    quiet = time.time() - 300  # once a session is quiet, reconciling takes what no hook reported
     kept = (
         ".claude/projects/*/*.jsonl",
         ".codex/sessions/*/*/*/*.jsonl",
@@ -465,12 +465,13 @@ def compaction(desk: Desk) -> None:
             "compacts by itself when its context is full: shapes are read by tests/transcripts"
         )
     session = desk.say(
-        "Before compaction", "The long talk went from the importer to the payouts and back again."
+        "Before compaction",
+        "The long conversation went from the importer to the payouts and back again.",
     )
     desk.lab.compact(desk.client, session)
-    desk.say("After compaction", "The talk went on.", session)
-    desk.one("Before compaction", "The long talk")
-    desk.one("After compaction", "The talk went on")
+    desk.say("After compaction", "The conversation went on.", session)
+    desk.one("Before compaction", "The long conversation")
+    desk.one("After compaction", "The conversation went on")
 
 
 SCENARIOS: dict[str, Callable[[Desk], None]] = {

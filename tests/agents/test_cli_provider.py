@@ -156,7 +156,7 @@ def test_a_model_that_tries_every_tool_gets_none(lab: Lab, client: str):
     secret.write_text("the-secret-of-the-user")
     words = {"mark": str(marks / "tool"), "secret": str(secret), "url": lab.model.url}
     server = _script(lab.bin / "evil-server", f"touch {marks}/server")
-    told = _script(lab.bin / "told", f"touch {marks}/told")
+    injected = _script(lab.bin / "started", f"touch {marks}/started")
     tries: list[Reply] = []
     seen: list[dict[str, Any]] = []
 
@@ -169,7 +169,7 @@ def test_a_model_that_tries_every_tool_gets_none(lab: Lab, client: str):
     lab.model.replies = reply
     if client == "claude":
         folder = lab.user / ".claude"
-        hook = {"hooks": [{"type": "command", "command": told}]}
+        hook = {"hooks": [{"type": "command", "command": injected}]}
         table = {
             "permissions": {"allow": ["Bash", "Read", "Write", "WebFetch", "mcp__evil__touch"]},
             "hooks": {
@@ -183,7 +183,7 @@ def test_a_model_that_tries_every_tool_gets_none(lab: Lab, client: str):
         (folder / "CLAUDE.md").write_text("the-instructions-of-the-user")
     elif client == "qwen":
         folder = lab.user / ".qwen"
-        hook = {"hooks": [{"type": "command", "command": told}]}
+        hook = {"hooks": [{"type": "command", "command": injected}]}
         table = json.loads((folder / "settings.json").read_text())
         table["hooks"] = {
             key: [hook]
@@ -201,7 +201,7 @@ def test_a_model_that_tries_every_tool_gets_none(lab: Lab, client: str):
         (folder / "mcp.json").write_text(json.dumps({"mcpServers": {"evil": entry}}))
         (folder / "AGENTS.md").write_text("the-instructions-of-the-user")
         (folder / "extensions").mkdir()
-        touch = f'import {{ execSync }} from "node:child_process"\nexecSync("{told}")\n'
+        touch = f'import {{ execSync }} from "node:child_process"\nexecSync("{injected}")\n'
         (folder / "extensions" / "evil.ts").write_text(
             f"{touch}export default function (pi: any) {{}}\n"
         )
@@ -217,7 +217,7 @@ def test_a_model_that_tries_every_tool_gets_none(lab: Lab, client: str):
         (folder / "AGENTS.md").write_text("the-instructions-of-the-user")
         for plugins in (folder / "plugins", lab.user / ".opencode" / "plugins"):
             plugins.mkdir(parents=True)
-            run = f'import {{ execSync }} from "node:child_process"\nexecSync("{told}")\n'
+            run = f'import {{ execSync }} from "node:child_process"\nexecSync("{injected}")\n'
             (plugins / "evil.js").write_text(f"{run}export const Evil = async () => ({{}})\n")
     elif client == "openclaw":
         folder = lab.user / ".openclaw"
@@ -228,7 +228,7 @@ def test_a_model_that_tries_every_tool_gets_none(lab: Lab, client: str):
         )
         manifest = {"id": "evil", "configSchema": {"type": "object", "properties": {}}}
         (plugin / "openclaw.plugin.json").write_text(json.dumps(manifest))
-        run = f'import {{ execSync }} from "node:child_process"\nexecSync("{told}")\n'
+        run = f'import {{ execSync }} from "node:child_process"\nexecSync("{injected}")\n'
         (plugin / "x.js").write_text(f'{run}export default {{ id: "evil", register() {{}} }}\n')
         table = json.loads((folder / "openclaw.json").read_text())
         table |= {
@@ -244,7 +244,7 @@ def test_a_model_that_tries_every_tool_gets_none(lab: Lab, client: str):
         folder = lab.user / ".codex"
         config = folder / "config.toml"
         config.write_text(
-            f'notify = ["{told}"]\nmodel_reasoning_effort = "high"\n'
+            f'notify = ["{injected}"]\nmodel_reasoning_effort = "high"\n'
             f'{config.read_text()}\n[mcp_servers.evil]\ncommand = "{server}"\n'
         )
         (folder / "AGENTS.md").write_text("the-instructions-of-the-user")
@@ -273,7 +273,7 @@ def test_a_model_that_tries_every_tool_gets_none(lab: Lab, client: str):
     left = {str(path) for path in folder.rglob("*")} - before
     counted = str(
         lab.user / ".qwen" / "usage_record.jsonl"
-    )  # Qwen Code's own account of tokens, which it can't be told to leave out
+    )  # Qwen Code's own account of tokens, which no option leaves out
     if counted in left:
         assert (
             "A turn." not in Path(counted).read_text() and "limits" not in Path(counted).read_text()

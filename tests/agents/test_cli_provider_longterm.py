@@ -1,5 +1,5 @@
 """The long-term pipeline by the agents' own command lines: kept to one folder, without a trace,
-told to the next session.
+injected into the next session.
 """
 
 from __future__ import annotations
@@ -102,8 +102,8 @@ def test_both_phases_by_the_agent_itself(lab: Lab, agent: str) -> None:
     shown = lab.ok("longterm", "review").out
     assert _BULLET in shown and f"claude-code {session[:13]}" in shown
     lab.ok("longterm", "review", "accept", "--all")
-    told = lab.ok("context", "claude-code").out
-    assert f"{_BULLET} [mem:{id_of('claude-code', session)}]" in told
+    injected = lab.ok("context", "claude-code").out
+    assert f"{_BULLET} [mem:{id_of('claude-code', session)}]" in injected
     assert (
         lab.run("longterm", "run", "--wait", "--json").json["consolidated"]["state"] == "unchanged"
     )

@@ -73,7 +73,7 @@ def test_every_turn_of_a_session_is_one_right_entry(lab: Lab, client: str):
     lab.have(client)
     before = snapshot(lab.user / folder, *names)
     lab.ok("plugins", "install", agent)
-    # no script in the first one: OpenClaw's next process is told of it right before the next
+    # no script in the first one: OpenClaw's next process learns of it right before the next
     # prompt's own script
     lab.model.replies = lambda request: "Sessions live 30 minutes, because of the gateway."
     session = lab.turn(client, "How long do sessions live?")
@@ -136,15 +136,15 @@ def test_a_new_session_gets_context_that_is_not_captured_again(lab: Lab, client:
     lab.have(client)
     lab.ok("plugins", "install", agent)
     lab.ok("add", "The staging database moved to Postgres 16")
-    told = lab.ok("context", agent, "--json").json
-    assert "Postgres 16" in told["text"] and 0 < told["tokens"] <= 1500
+    injected = lab.ok("context", agent, "--json").json
+    assert "Postgres 16" in injected["text"] and 0 < injected["tokens"] <= 1500
 
     script = {
         "say": "It is as the notes say.",
         **({"call": SEARCH[client]} if client in SEARCH else {}),
     }
     session = lab.turn(client, f"What do you know? <<{json.dumps(script)}>>")
-    assert json.dumps(told["text"], ensure_ascii=False)[1:-1] in lab.model.said()
+    assert json.dumps(injected["text"], ensure_ascii=False)[1:-1] in lab.model.said()
     titles = [request for request in lab.model.requests if "title generator" in json.dumps(request)]
     assert "staging" not in json.dumps(titles)
     (entry,) = [e for e in lab.captured(2) if e["agent"]]
@@ -179,7 +179,7 @@ def test_what_is_relevant_to_a_prompt_is_injected_once_and_not_captured_again(
     prepared(lab)
     before = len(lab.ok("entries", "-n", "500", "--json").json["entries"])
 
-    def told() -> list[int]:
+    def injected() -> list[int]:
         """How often each request of a conversation has the note."""
         asked = [json.dumps(request, ensure_ascii=False) for request in lab.model.requests]
         return [
@@ -187,13 +187,13 @@ def test_what_is_relevant_to_a_prompt_is_injected_once_and_not_captured_again(
         ]
 
     session = lab.turn(client, known["prompt"])
-    assert told() and told()[-1] == 1, told()
+    assert injected() and injected()[-1] == 1, injected()
     titles = [request for request in lab.model.requests if "title generator" in json.dumps(request)]
     assert "floor the day" not in json.dumps(titles)
     lab.model.requests.clear()
     lab.turn(client, f"And once more: {known['prompt']}", session)
-    assert told() and max(told()) <= 1, (
-        told()
+    assert injected() and max(injected()) <= 1, (
+        injected()
     )  # what an agent keeps it still has, and nothing comes twice
 
     def entries() -> list[dict[str, Any]]:
@@ -301,7 +301,7 @@ def test_what_is_known_about_a_command_and_an_error_comes_once_and_is_no_memory_
     lab.ready()
     prepared(lab)
 
-    def told(words: str) -> list[int]:
+    def injected(words: str) -> list[int]:
         """How often each request has *words*."""
         return [
             json.dumps(request, ensure_ascii=False).count(words) for request in lab.model.requests
@@ -309,13 +309,15 @@ def test_what_is_known_about_a_command_and_an_error_comes_once_and_is_no_memory_
 
     session = lab.turn(client, 'Migrate <<{"run": "alembic upgrade head", "say": "Migrated."}>>')
     other = "-x tenant=acme upgrade head"
-    assert told(other)[-1] == 1, told(other)
+    assert injected(other)[-1] == 1, injected(other)
     lab.model.requests.clear()
     lab.turn(client, 'Report <<{"run": "./report --all", "say": "It failed."}>>', session)
-    assert told("edited `requirements.txt`, ran `uv sync`")[-1] == 1
+    assert injected("edited `requirements.txt`, ran `uv sync`")[-1] == 1
     lab.turn(client, 'Again <<{"run": "./report --all", "say": "It failed again."}>>', session)
     # a session that Gemini CLI resumes sends each result of a tool twice, whatever stands in it
-    assert max(told("edited `requirements.txt`, ran `uv sync`")) == (2 if client == "gemini" else 1)
+    assert max(injected("edited `requirements.txt`, ran `uv sync`")) == (
+        2 if client == "gemini" else 1
+    )
 
     def entries() -> list[dict[str, Any]]:
         lab.run("inbox", "--json")
@@ -380,11 +382,11 @@ def test_a_rule_about_a_file_is_injected_where_it_is_written_to(lab: Lab, client
         "{project}", str(lab.project)
     )
     session = lab.turn(client, f"Make it larger <<{script}>>")
-    told = [
+    injected = [
         json.dumps(request, ensure_ascii=False).count("at most 500 entries")
         for request in lab.model.requests
     ]
-    assert told[-1] == 1, told
+    assert injected[-1] == 1, injected
     if client != "codex":  # its sandbox lets nothing be written unattended
         assert (lab.project / "app/catalog/cache.py").read_text() == "SIZE = 900\n"
     (receipt,) = lab.ok("context", "--log", "--session", session, "--json").json["injections"]
@@ -420,19 +422,21 @@ def test_after_a_compaction_a_session_gets_what_its_summary_lost(lab: Lab, clien
         asked.count("What this session had noted before it was compacted") == 1
         and "400 days in the cold bucket" in asked
     )
-    told = [
+    injected = [
         r
         for r in lab.ok("context", "--log", "--session", session, "--json").json["injections"]
         if r["notes"]
     ]
-    # Qwen Code keeps nothing of what it is told when it compresses, and is told again where the
+    # Qwen Code loses what was injected when it compresses, and gets it again where the
     # session goes on. Gemini CLI asks about its command as about a prompt, sometimes with its
     # summary written by then, and keeps as little
-    assert len(told) in {"claude": (1,), "qwen": (2,), "gemini": (1, 2), "pi": (1,)}[client], (
-        json.dumps(told)
+    assert len(injected) in {"claude": (1,), "qwen": (2,), "gemini": (1, 2), "pi": (1,)}[client], (
+        json.dumps(injected)
     )
     assert not any("/comp" in entry["content"] for entry in lab.captured(2))
-    assert all(receipt["event"] == "PostCompact" and receipt["tokens"] <= 800 for receipt in told)
+    assert all(
+        receipt["event"] == "PostCompact" and receipt["tokens"] <= 800 for receipt in injected
+    )
 
 
 def test_two_sessions_at_once_and_the_other_agent_finds_it(lab: Lab):
@@ -657,7 +661,7 @@ def test_a_turn_that_was_interrupted_before_anything_came_is_covered(lab: Lab, c
         db.execute("UPDATE capturing SET since = since - 3600")
     quiet = (
         time.time() - 200
-    )  # whether a hook told of it or not: once the session is quiet, reconciling takes it
+    )  # whether a hook reported it or not: once the session is quiet, reconciling takes it
     for file in [
         *lab.user.glob(".claude/projects/*/*.jsonl"),
         *lab.user.glob(".codex/sessions/*/*/*/*.jsonl"),

@@ -376,7 +376,7 @@ _ORDERS = (
 
 
 def orders_come_with_a_clone(folder: Path, size: float) -> Tally:
-    """notes that came with a clone, a pull or a copy are told to a session"""
+    """notes that came with a clone, a pull or a copy are injected into a session"""
     tally = Tally(through=[])
     with box_in(folder) as box:
         upstream = folder / "upstream"
@@ -399,29 +399,29 @@ def orders_come_with_a_clone(folder: Path, size: float) -> Tally:
         git(pulled, "fetch", "-q", str(upstream), "HEAD")
         git(pulled, "checkout", "-q", "FETCH_HEAD")
         for root in (cloned, copied, pulled):
-            told = box.run("context", "claude-code", cwd=root).out
+            injected = box.run("context", "claude-code", cwd=root).out
             for order in _ORDERS:
-                tally.check(order not in told, f"{root.name}: {order}")
+                tally.check(order not in injected, f"{root.name}: {order}")
         tally.check(
             "my own note" in box.run("context", "claude-code", cwd=pulled).out,
-            "the owner's own note is not told",
+            "the owner's own note is not injected",
         )
         path = cloned / ".memsearch" / "memory" / f"{DAY}.md"
         path.write_text("### 10:00\n- a plain fact that a colleague wrote\n")
         git(cloned, "commit", "-qam", "plain")
         tally.check(
             "plain fact" not in box.run("context", "codex", cwd=cloned).out,
-            "told before its release",
+            "injected before its release",
         )
         box.ok("trust", "release", "--file", str(path), cwd=cloned)
         tally.check(
             "plain fact" in box.run("context", "codex", cwd=cloned).out,
-            "not told after its release",
+            "not injected after its release",
         )
         path.write_text(path.read_text().replace("plain fact", "plain order"))
         tally.check(
             "plain order" not in box.run("context", "codex", cwd=cloned).out,
-            "a released note that changed is told",
+            "a released note that changed is injected",
         )
     for tool, given, outside in (
         ("WebFetch", "https://x", True),

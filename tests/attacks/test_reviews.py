@@ -183,7 +183,7 @@ def test_a_turn_that_grew_is_taken_over_after_a_failure_and_without_evidence(
     pipeline.close()
 
 
-def test_the_index_thread_survives_a_run_whose_result_can_not_be_told(box, monkeypatch):
+def test_the_index_thread_survives_a_run_whose_result_can_not_be_sent(box, monkeypatch):
     import sqlite3
 
     engine = Engine(box.fill().home.ensure())
@@ -224,7 +224,7 @@ def test_a_late_event_is_kept_where_nobody_reads_the_hook_s_words(box):
     until(lambda: box.home.inbox.exists() and list(box.home.inbox.glob("*.json")), 20, "the event")
 
 
-def test_a_name_that_is_not_utf_8_is_told_beside_any_other(tmp_path):
+def test_a_name_that_is_not_utf_8_is_listed_beside_any_other(tmp_path):
     folder = tmp_path / "\U0001f4dd"
     folder.mkdir()
     with open(os.path.join(os.fsencode(folder), b"\xff.md"), "wb") as file:

@@ -1,10 +1,11 @@
-"""An agent with one place for what a session and what a prompt is told (Gemini CLI's
-``BeforeAgent``): told once, again where it was lost, and nothing is left behind where there is
+"""An agent with one place for what is injected at a session's start and at a prompt (Gemini CLI's
+``BeforeAgent``): injected once, again where it was lost, and nothing is left behind where there is
 nothing to tell.
 """
 
 from __future__ import annotations
 
+import html
 import json
 import os
 from datetime import UTC, datetime
@@ -29,11 +30,11 @@ START = {
 }
 
 
-def user(number: int, words: str, told: str = "") -> dict:
+def user(number: int, words: str, injected: str = "") -> dict:
     """A prompt as the client keeps it, with what a hook said beside it."""
     hook = (
-        [{"text": f"<hook_context>{told.replace('<', '&lt;').replace('>', '&gt;')}</hook_context>"}]
-        if told
+        [{"text": f"<hook_context>{html.escape(injected, quote=False)}</hook_context>"}]
+        if injected
         else []
     )
     return {
@@ -45,7 +46,7 @@ def user(number: int, words: str, told: str = "") -> dict:
 
 
 @pytest.fixture
-def told(box: Box, tmp_path: Path):
+def injected(box: Box, tmp_path: Path):
     """Ask the hook at a prompt of the session whose lines are given: what it says."""
     file = tmp_path / "session-2026-11-25T03-00-5e551011.jsonl"
 
@@ -74,19 +75,21 @@ def told(box: Box, tmp_path: Path):
     return ask
 
 
-def test_context_comes_with_the_first_prompt_and_again_only_where_it_was_lost(box: Box, told):
+def test_context_comes_with_the_first_prompt_and_again_only_where_it_was_lost(box: Box, injected):
     box.ok("add", "The staging database moved to Postgres 16")
-    text = told()
+    text = injected()
     assert "Postgres 16" in text
     answered = {"id": "g", "type": "gemini", "content": "Fine."}
-    assert told(user(1, "first", text), answered) == ""
-    assert told(user(1, "word " * 4000, text), answered) == ""  # however long the prompt before it
+    assert injected(user(1, "first", text), answered) == ""
+    assert (
+        injected(user(1, "word " * 4000, text), answered) == ""
+    )  # however long the prompt before it
     dropped = {"$set": {"messages": START["$set"]["messages"]}}
-    assert "Postgres 16" in told(
+    assert "Postgres 16" in injected(
         user(1, "first", text), dropped
     )  # cancelled, refused or rewound: the model has it no more
     kept = {"$set": {"messages": [*START["$set"]["messages"], user(1, "first", text)]}}
-    assert told(user(1, "first", text), answered, kept) == ""  # resumed
+    assert injected(user(1, "first", text), answered, kept) == ""  # resumed
     summed_up = {
         "$set": {
             "messages": [
@@ -98,7 +101,7 @@ def test_context_comes_with_the_first_prompt_and_again_only_where_it_was_lost(bo
             ]
         }
     }
-    assert "Postgres 16" in told(user(1, "first", text), answered, summed_up)
+    assert "Postgres 16" in injected(user(1, "first", text), answered, summed_up)
     mentioned = {
         "id": "t",
         "type": "user",
@@ -106,30 +109,32 @@ def test_context_comes_with_the_first_prompt_and_again_only_where_it_was_lost(bo
             {"functionResponse": {"response": {"output": "grep: <state_snapshot> in a file"}}}
         ],
     }
-    assert told(user(1, "first", text), mentioned) == ""
+    assert injected(user(1, "first", text), mentioned) == ""
 
 
-def test_a_project_without_notes_leaves_nothing_in_the_queue(box: Box, told):
+def test_a_project_without_notes_leaves_nothing_in_the_queue(box: Box, injected):
     for number in range(3):
-        assert told(user(number, "hello")) == ""
+        assert injected(user(number, "hello")) == ""
     assert not box.home.inbox.exists() or not list(box.home.inbox.iterdir())
 
 
-def test_a_transcript_that_is_no_file_keeps_nobody_waiting(box: Box, told, tmp_path):
+def test_a_transcript_that_is_no_file_keeps_nobody_waiting(box: Box, injected, tmp_path):
     box.ok("add", "The staging database moved to Postgres 16")
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    assert "Postgres 16" in told(transcript_path=str(pipe))
+    assert "Postgres 16" in injected(transcript_path=str(pipe))
     for agent, event in (("qwen", "SessionStart"), ("gemini", "BeforeAgent")):
-        assert "Postgres 16" in told(
+        assert "Postgres 16" in injected(
             event=event, agent=agent, source="resume", transcript_path=str(pipe)
         )
-        assert "Postgres 16" in told(event=event, agent=agent, source="resume", transcript_path=7)
+        assert "Postgres 16" in injected(
+            event=event, agent=agent, source="resume", transcript_path=7
+        )
 
 
 @pytest.mark.slow
 def test_an_answer_bears_the_name_that_the_agent_calls_the_event_by(box: Box):
-    """Qwen Code and Gemini CLI are told before an action what they can only be told with its
+    """Qwen Code and Gemini CLI get before an action what they can only get with its
     result.
     """
     box.home.ensure().config.write_text("[recall]\nwait_ms = 3000\n")
@@ -206,11 +211,11 @@ def test_copilot_gets_context_in_its_own_shape_and_again_after_a_compaction(box:
     answer = copilot(box, "one")
     assert list(answer) == ["additionalContext"] and "Postgres 16" in answer["additionalContext"]
     kept = f"first\n\n<system_reminder>\n{answer['additionalContext']}\n</system_reminder>"
-    told = {
+    injected = {
         "type": "user.message",
         "data": {"content": "first", "transformedContent": kept, "messageId": "m"},
     }
-    assert copilot(box, "one", told) == {}
+    assert copilot(box, "one", injected) == {}
     by_another = {
         "type": "hook.end",
         "data": {"output": {"additionalContext": answer["additionalContext"]}},
@@ -222,12 +227,12 @@ def test_copilot_gets_context_in_its_own_shape_and_again_after_a_compaction(box:
         "type": "session.compaction_complete",
         "data": {"success": True, "summaryContent": "We talked."},
     }
-    assert "Postgres 16" in copilot(box, "one", told, compacted)["additionalContext"]
+    assert "Postgres 16" in copilot(box, "one", injected, compacted)["additionalContext"]
     failed = {
         "type": "session.compaction_complete",
         "data": {"success": False, "summaryContent": "We talked."},
     }
-    assert copilot(box, "one", told, failed) == {}  # it has all that it had
+    assert copilot(box, "one", injected, failed) == {}  # it has all that it had
     summary = CopilotReader().compaction_summary
     assert summary(compacted) == "We talked." and summary(failed) is None
     for name in ("../one", "..", "a/b"):
@@ -247,21 +252,23 @@ def test_copilot_gets_context_in_its_own_shape_and_again_after_a_compaction(box:
         assert "Postgres 16" in done.json["additionalContext"]  # no file is looked into
 
 
-def test_a_plugin_that_knows_its_branch_is_believed(box: Box, told):
+def test_a_plugin_that_knows_its_branch_is_believed(box: Box, injected):
     """pi's file holds what was said on branches that were left."""
     box.ok("add", "The staging database moved to Postgres 16")
     line = {
         "type": "custom_message",
         "customType": "memsearch",
-        "content": told(agent="pi", told=False),
+        "content": injected(agent="pi", injected=False),
     }
     assert "Postgres 16" in line["content"]
-    assert told(line, agent="pi") == "" and "Postgres 16" in told(line, agent="pi", told=False)
-    assert told(agent="pi", told=True) == ""
+    assert injected(line, agent="pi") == "" and "Postgres 16" in injected(
+        line, agent="pi", injected=False
+    )
+    assert injected(agent="pi", injected=True) == ""
 
 
 @pytest.mark.slow
-def test_a_session_in_any_folder_that_the_agent_was_told_is_captured(box: Box, tmp_path: Path):
+def test_a_session_in_any_folder_that_the_agent_was_given_is_captured(box: Box, tmp_path: Path):
     said = [
         chats.Said(
             "pi",

@@ -1,4 +1,4 @@
-"""What a session is told at its start is what its notes say now, whatever changed them; with the
+"""A session gets at its start what its notes say now, whatever changed them; with the
 service down.
 """
 

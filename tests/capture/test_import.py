@@ -281,7 +281,7 @@ def test_a_damaged_archive_reads_as_empty_and_says_so_when_written(tmp_path):
 
 
 def test_one_odd_session_ends_nobodys_import(old, monkeypatch):
-    """What a reader did not foresee is told of that session alone."""
+    """What a reader did not foresee is reported for that session alone."""
     real = backfill.open_session
 
     def opened(where, cache):

@@ -289,7 +289,7 @@ _SAID = '{"type":"user","message":{"content":"what does ' + _FENCE + ' mean?"}}'
 
 
 @pytest.mark.parametrize(
-    ("source", "lines", "told"),
+    ("source", "lines", "injected"),
     [
         ("startup", [_CLAUDE], True),
         ("clear", [_CLAUDE], True),
@@ -304,7 +304,7 @@ _SAID = '{"type":"user","message":{"content":"what does ' + _FENCE + ' mean?"}}'
         ("resume", None, True),
     ],
 )
-def test_a_session_that_goes_on_gets_no_second_context(place, source, lines, told):
+def test_a_session_that_goes_on_gets_no_second_context(place, source, lines, injected):
     place.run("add", "The staging database moved to Postgres 16")
     place.run("context", "claude-code")
     agent = "codex" if lines and _CODEX in lines else "claude-code"
@@ -329,7 +329,7 @@ def test_a_session_that_goes_on_gets_no_second_context(place, source, lines, tol
         30,
         "a prebuilt context",
     )
-    assert bool(answer()) is told
+    assert bool(answer()) is injected
 
 
 def test_a_transcript_that_would_keep_the_hook_does_not(place, tmp_path):
@@ -410,4 +410,4 @@ def test_only_what_a_session_was_given_is_logged(place, monkeypatch):
             db.execute("UPDATE injected_texts SET at = at - 7200")  # two hours later
     with using(place.home, injection_log._SCHEMA) as db:
         kept = {name for (name,) in db.execute("SELECT id FROM injected_texts")}
-    assert kept == {names[1], names[3]}  # what was told, and what may be in a moment
+    assert kept == {names[1], names[3]}  # what was injected, and what may be in a moment

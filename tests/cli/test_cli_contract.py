@@ -153,7 +153,7 @@ def test_help_of_a_real_process_imports_nothing_heavy(box):
     }
 
 
-# `completion` prints a script, `hook` and `mcp` talk to agents, `tui` is a screen, `config init`
+# `completion` prints a script, `hook` and `mcp` speak with agents, `tui` is a screen, `config init`
 # and `export` have their own forms
 WITHOUT_JSON = {("completion",), ("hook",), ("mcp",), ("tui",), ("config", "init"), ("help",)}
 
@@ -362,7 +362,7 @@ def test_a_usage_error_in_json_names_the_help_that_explains(shared_box):
 def test_unknown_names_are_1(shared_box, args):
     done = shared_box.run(*args, "--json")
     assert done.code == 1 and "feedfacefeed" in done.err
-    # who asked for JSON is told in JSON, and need not read prose
+    # who asked for JSON gets the error in JSON, not in prose
     assert (
         done.json["schema_version"] == 1
         and done.json["exit_code"] == 1

@@ -121,8 +121,8 @@ def test_run_review_inject_and_run_again(box, model):
     assert box.run("longterm", "review", "accept").code == 2
     box.ok("longterm", "review", "accept", second)
     box.ok("longterm", "review", "reject", first)
-    told = box.ok("context", "claude-code", "--json").json
-    assert "British English" in told["text"] and told["tokens"] > 0
+    injected = box.ok("context", "claude-code", "--json").json
+    assert "British English" in injected["text"] and injected["tokens"] > 0
     assert "nothing new" in box.ok("longterm", "run", "--wait").out
     assert box.run("longterm", "review").code == 1
     (row,) = box.ok("longterm", "show", "--json").json["memories"]
@@ -150,7 +150,7 @@ def test_the_service_does_it_in_the_background_and_injects_it(box, model):
     )
     box.ok("add", "a note, so that there is a folder to tell about")
     context = box.home.context(str(box.memory))
-    until(lambda: context.exists() and "British" in context.read_text(), 15, "told")
+    until(lambda: context.exists() and "British" in context.read_text(), 15, "injected")
 
 
 @pytest.mark.slow

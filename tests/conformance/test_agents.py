@@ -161,11 +161,11 @@ def is_whole(box: Box, agent: str) -> None:
         == agent
     )
 
-    # told at the start of the next session
-    told = box.ok(
+    # injected at the start of the next session
+    injected_text = box.ok(
         "hook", agent, "SessionStart", stdin=json.dumps({**payload, "session_id": "another"})
     ).json
-    injected = told.get("hookSpecificOutput", told)["additionalContext"]
+    injected = injected_text.get("hookSpecificOutput", injected_text)["additionalContext"]
     assert "SERIALIZABLE" in injected
     assert box.ok("context", agent, "--json").json["text"] in injected
 

@@ -36,7 +36,7 @@ def day(back: int) -> str:
 
 @pytest.fixture
 def notes(box: Box) -> Box:
-    """Three days: a decision, a bug, an open end; and what must not be told."""
+    """Three days: a decision, a bug, an open end; and what must not be injected."""
     texts = {
         day(9): [
             "Decided: sessions expire after 8 hours",
@@ -243,13 +243,13 @@ def test_more_than_a_model_reads_at_once_is_read_day_by_day_and_then_the_parts(
     assert "digests of parts" in asked(joined) and not any(
         "digests of parts" in asked(part) for part in parts[:3]
     )
-    told = [
+    injected = [
         name
         for request in model.requests
         if "digests of parts" not in asked(request)
         for name in ids(request)
     ]
-    assert len(told) == len(set(told)) == would["notes"]  # each note once
+    assert len(injected) == len(set(injected)) == would["notes"]  # each note once
     assert (
         done["sources"]
         and done["input_tokens"] + done["output_tokens"]
@@ -282,22 +282,22 @@ def test_a_model_that_fails_leaves_no_note(notes: Box, model: MockModel):
 def test_the_prompt_is_the_one_given_then_the_settings_then_ours(
     notes: Box, model: MockModel, tmp_path: Path
 ):
-    def told(*more: str) -> str:
+    def injected(*more: str) -> str:
         notes.ok("compact", "--llm-provider", "mine", *more)
         return asked(model.requests[-1])
 
-    assert "Write a digest" in told()
+    assert "Write a digest" in injected()
     (tmp_path / "old.txt").write_text("from the settings: {chunks}")
     (tmp_path / "new.txt").write_text("from its prompts: {chunks}")
     notes.home.config.write_text(
         notes.home.config.read_text() + f'\n[compact]\nprompt_file = "{tmp_path}/old.txt"\n'
     )
-    assert told().startswith("from the settings: <notes>")
+    assert injected().startswith("from the settings: <notes>")
     notes.home.config.write_text(
         notes.home.config.read_text() + f'\n[prompts]\ncompact = "{tmp_path}/new.txt"\n'
     )
-    assert told().startswith("from its prompts: <notes>")
-    assert told("--prompt", "from the line: {chunks} {not a slot}").startswith(
+    assert injected().startswith("from its prompts: <notes>")
+    assert injected("--prompt", "from the line: {chunks} {not a slot}").startswith(
         "from the line: <notes>"
     )
     for bad in ("nothing to fill", "{chunk}"):
@@ -515,10 +515,10 @@ def test_our_own_settings_go_before_those_of_memsearch_wherever_they_stand(notes
 def test_a_digest_takes_no_room_from_the_notes_that_it_repeats(notes: Box):
     before = notes.ok("context", "claude-code").out
     notes.ok("compact")
-    told = notes.ok("context", "claude-code").out
+    injected = notes.ok("context", "claude-code").out
     assert (
-        before.count("not yet wired") == told.count("not yet wired") == 1
-        and "Digest of" not in told
+        before.count("not yet wired") == injected.count("not yet wired") == 1
+        and "Digest of" not in injected
     )
     notes.index()
     here = memory(notes)

@@ -93,7 +93,7 @@ def own_sets(folder: Path, options: argparse.Namespace) -> dict[str, dict[str, l
 
 def conversations(files: list[Path], options: argparse.Namespace) -> None:
     """Our own conversations and those of the files: which session comes first."""
-    own = [] if options.only_sets else [sessions.TALKS / "fleet.jsonl"]
+    own = [] if options.only_sets else [sessions.CONVERSATIONS / "fleet.jsonl"]
     for file in [*own, *files]:
         print(f"\nConversations of {file.name}")
         found = islice(sessions.read(file), options.limit)
@@ -111,8 +111,16 @@ def injected(folder: Path, options: argparse.Namespace) -> None:
     cases = [one for one in asked if one.right]
     none = [one for one in asked if not one.right]
     for what, right, n in (
-        ("the right note injected", sum(one.right in one.told for one in cases), len(cases)),
-        ("injected where nothing is relevant", sum(bool(one.told) for one in none), len(none)),
+        (
+            "the right note injected",
+            sum(one.right in one.injected_text for one in cases),
+            len(cases),
+        ),
+        (
+            "injected where nothing is relevant",
+            sum(bool(one.injected_text) for one in none),
+            len(none),
+        ),
     ):
         low, high = intervals.wilson(right, n)
         print(f"{what}: {right} of {n} ({low:.2f} to {high:.2f})")

@@ -27,7 +27,7 @@ _FOLDS = 10
 _BINS = ((0.0, 0.05), (0.05, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8), (0.8, 1.01))
 
 
-class Told(NamedTuple):
+class Rated(NamedTuple):
     """The query, the ids of its right answers, what was answered."""
 
     query: dict
@@ -53,8 +53,8 @@ def main() -> None:
     options = args.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary)
-        told = [
-            Told(*one)
+        injected = [
+            Rated(*one)
             for n in options.routine
             for prompts in (True, False)
             for one in answers(
@@ -64,8 +64,10 @@ def main() -> None:
                 both=options.both,
             )
         ]
-        told += [Told(*one) for one in voices.asked(folder / "voices", limit=10, both=options.both)]
-    values, right, folds = table(told)
+        injected += [
+            Rated(*one) for one in voices.asked(folder / "voices", limit=10, both=options.both)
+        ]
+    values, right, folds = table(injected)
     bias, weights = fit(values, right)
     print(
         "BIAS =",
@@ -84,7 +86,7 @@ def main() -> None:
         ("without an answer", lambda q: not q["want"]),
         ("with one", lambda q: bool(q["want"])),
     ):
-        asked = [answer for query, _, answer in told if chosen(query)]
+        asked = [answer for query, _, answer in injected if chosen(query)]
         print(
             f"questions {what}: `perhaps no note fits` for "
             f"{sum(a.is_unsure for a in asked)} of {len(asked)}"
@@ -106,7 +108,7 @@ def reliability(what: str, rated: np.ndarray, right: np.ndarray) -> None:
             )
 
 
-def table(told: list[Told]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def table(injected: list[Rated]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Features of all hits, of shape (hits, features); whether each is right; the fold of its
     topic.
     """
@@ -114,7 +116,7 @@ def table(told: list[Told]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     right: list[bool] = []
     folds: list[int] = []
     topics: dict[str, int] = {}
-    for query, want, answer in told:
+    for query, want, answer in injected:
         topic = topics.setdefault(query["want"][0] if query["want"] else query["q"], len(topics))
         values += confidence.features(answer.hits)
         right += [hit.row.entry_id in want for hit in answer.hits]

@@ -127,10 +127,10 @@ def _difference(default: np.ndarray, other: np.ndarray) -> str:
 
 def final(folder: Path, *, both: bool) -> None:
     """The default on what nothing was chosen by."""
-    told = list(voices.asked(folder / "voices", final=True, both=both))
+    injected = list(voices.asked(folder / "voices", final=True, both=both))
     print(f"\n{'held out':16s} {'n':>4s}  first  in five  (95 %)")
-    for kind in [*dict.fromkeys(one.query["kind"] for one in told), "all"]:
-        chosen = [one.rank for one in told if kind in (one.query["kind"], "all")]
+    for kind in [*dict.fromkeys(one.query["kind"] for one in injected), "all"]:
+        chosen = [one.rank for one in injected if kind in (one.query["kind"], "all")]
         n, right = len(chosen), sum(0 < rank <= 5 for rank in chosen)
         low, high = wilson(right, n)
         print(

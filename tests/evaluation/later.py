@@ -1,13 +1,14 @@
 """Fits ``search/supersession/conversations.py`` and prints how often it is right.
 
-``python -m tests.evaluation.later``: each of the first hits with the best one of a later talk, for
-every question of ``talks/fleet.jsonl``, every prompt of the voices of ``tests/evaluation/recall``,
-searched and at a prompt, and every query of ``queries.jsonl`` in the demo's year, whose talks are
-of many matters. What counts is what the order does to the answer: a pair is right where the earlier
-talk was amended by the later one on what is asked, and wrong where the earlier one answers.
-``talks/clinic.jsonl`` is held out: asked with the weights that are shipped. At the end the weight
-of ``injection/judge.py:beside``, on the prompts of both known sets and on those on which nothing
-bears.
+``python -m tests.evaluation.later`` pairs each of the first hits with the best hit of a later
+conversation. It does so for every question of ``conversations/fleet.jsonl``, for every prompt of
+the voices of ``tests/evaluation/recall``, searched and at a prompt, and for every query of
+``queries.jsonl`` in the demo's year, whose conversations are on many topics. What counts is what
+the order does to the answer: a pair is right where the later conversation amended the earlier one
+on what is asked, and wrong where the earlier one answers. ``conversations/clinic.jsonl`` is held
+out: it is asked with the weights that are shipped. At the end the weight of
+``injection/judge.py:beside`` is fitted, on the prompts of both known sets and on those for which no
+note is relevant.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def main() -> None:
             "year": list(of_year(folder)),
         }
         others = {"clinic, held out": list(of_talks(folder, "clinic"))}
-        told = [*prompts_of_talks(folder), *prompts_of_voices(folder)]
+        injected = [*prompts_of_conversations(folder), *prompts_of_voices(folder)]
     pairs = [pair for found in known.values() for pair in found]
     values, right = (
         np.array([pair.features for pair in pairs]),
@@ -94,11 +95,11 @@ def main() -> None:
             np.array([conversations.MODEL.probability(pair.features) for pair in found]),
         )
 
-    alone, more, bears = (np.array(values) for values in zip(*told))
-    print("_BESIDE_WEIGHT =", round(beside_weight(alone, more, bears), 2))
+    alone, more, relevant = (np.array(values) for values in zip(*injected))
+    print("_BESIDE_WEIGHT =", round(beside_weight(alone, more, relevant), 2))
 
 
-def beside_weight(alone: np.ndarray, more: np.ndarray, bears: np.ndarray) -> float:
+def beside_weight(alone: np.ndarray, more: np.ndarray, relevant: np.ndarray) -> float:
     """Fit the weight of a companion (``judge.companions``) in the log odds that a hit is relevant.
 
     Newton's method with ridge 1.
@@ -106,12 +107,12 @@ def beside_weight(alone: np.ndarray, more: np.ndarray, bears: np.ndarray) -> flo
     Args:
         alone: the log odds without companions.
         more: the number of companions.
-        bears: whether each hit is relevant.
+        relevant: whether each hit is relevant.
     """
     weight = 0.0
     for _ in range(_STEPS):
         chance = 1 / (1 + np.exp(-(alone + weight * more)))
-        slope = float(more @ (bears - chance)) - weight
+        slope = float(more @ (relevant - chance)) - weight
         weight += slope / (float((more * more) @ (chance * (1 - chance))) + 1)
     return weight
 
@@ -128,8 +129,8 @@ def _line(what: str, pairs: list[Judged], rated: np.ndarray) -> None:
 
 
 def of_talks(folder: Path, name: str) -> Iterator[Judged]:
-    """The pairs of our own talks."""
-    stack = sessions.talks(sessions.TALKS / f"{name}.jsonl")
+    """The pairs of our own conversations."""
+    stack = sessions.read_conversations(sessions.CONVERSATIONS / f"{name}.jsonl")
     names, turns = sessions.written(stack)
     with world(folder, chats.Voice(name, [], [], []), turns, whole=False) as (
         home,
@@ -160,7 +161,7 @@ def of_voices(folder: Path) -> Iterator[Judged]:
     before it.
     """
     for voice in chats.voices():
-        turns, decided = chats.told(voice, _NOISE)
+        turns, decided = chats.injected(voice, _NOISE)
         with world(folder, voice, turns) as (home, project, catalog, space):
             for number, case in enumerate([*voice.cases, *voice.none]):
                 said = [turn.entry for turn in decided.get(case["id"], [])]
@@ -179,7 +180,7 @@ def of_voices(folder: Path) -> Iterator[Judged]:
 
 
 def of_year(folder: Path) -> Iterator[Judged]:
-    """Those of the demo's year, in which no talk amends another."""
+    """Those of the demo's year, in which no conversation amends another."""
     with demo_world(folder / "year", 1000) as there:
         for number, query in enumerate(there.queries):
             want = there.wanted(query)
@@ -197,11 +198,11 @@ def of_year(folder: Path) -> Iterator[Judged]:
                         yield Judged(pair.features, False, number % _FOLDS)
 
 
-def prompts_of_talks(folder: Path) -> Iterator[tuple[float, float, bool]]:
-    """Of each hit at a prompt of the talks that are not held out: the log odds of it alone,
-    ``judge.companions``, and whether it bears on it.
+def prompts_of_conversations(folder: Path) -> Iterator[tuple[float, float, bool]]:
+    """Of each hit at a prompt of the conversations that are not held out: the log odds of it alone,
+    ``judge.companions``, and whether it is relevant to it.
     """
-    stack = sessions.talks(sessions.TALKS / "fleet.jsonl")
+    stack = sessions.read_conversations(sessions.CONVERSATIONS / "fleet.jsonl")
     names, turns = sessions.written(stack)
     with world(folder, chats.Voice("fleet", [], [], []), turns, whole=False) as (
         home,
@@ -226,7 +227,7 @@ def prompts_of_talks(folder: Path) -> Iterator[tuple[float, float, bool]]:
 def prompts_of_voices(folder: Path) -> Iterator[tuple[float, float, bool]]:
     """The same of the voices that are not held out."""
     for voice in chats.voices():
-        turns, decided = chats.told(voice, _NOISE)
+        turns, decided = chats.injected(voice, _NOISE)
         with world(folder, voice, turns) as (home, project, catalog, space):
             for case in [*voice.cases, *voice.none]:
                 right = {turn.entry for turn in decided.get(case["id"], [])}

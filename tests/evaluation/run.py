@@ -78,7 +78,7 @@ def run(folder: Path, options) -> None:
         if not 0 < place <= 5 and query["want"]:
             print(f"  miss {place:3d} {query['kind']:14s} {query['q']}  -> {query['want']}")
     table(queries, ranks)
-    told(folder, queries)
+    injected(folder, queries)
     if options.json:
         options.json.write_text(json.dumps({"queries": queries, "ranks": ranks}))
 
@@ -213,7 +213,7 @@ def answers(
         ]
 
 
-def told(folder: Path, queries: list[dict]) -> None:
+def injected(folder: Path, queries: list[dict]) -> None:
     """How many questions have a word that no note has, which is what is said of those without an
     answer.
     """

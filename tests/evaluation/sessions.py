@@ -5,8 +5,8 @@ You bring the files, since their licences keep them out of this repository: the 
 (each question has its own haystack of sessions), of LoCoMo (conversations with questions about
 them), of BEAM (long conversations in sessions; one file with a list of its rows), or a checkout of
 sde-bench (bug reports that a decision in a conversation answers; a later conversation may have
-amended it). Our own are in ``tests/evaluation/talks``: conversations of several turns, some of
-which amend earlier ones. Nothing was chosen on ``clinic.jsonl``.
+amended it). Our own are in ``tests/evaluation/conversations``: conversations of several turns, some
+of which amend earlier ones. Nothing was chosen on ``clinic.jsonl``.
 
 The conversations are written as Claude Code writes its transcripts, imported without a model,
 indexed and searched. The rank of a session is that of its best note. Prints by kind of question:
@@ -58,7 +58,7 @@ from tests.evaluation import intervals
 from tests.evaluation.recall import chats
 from tests.evaluation.recall.imported import world
 
-TALKS = Path(__file__).parent / "talks"
+CONVERSATIONS = Path(__file__).parent / "conversations"
 _NONE = "none"
 _NOTES = 60  # hits whose sessions are ranked
 _TRACED = 10  # hits that `trace` follows
@@ -106,7 +106,7 @@ class Ranked(NamedTuple):
     Attributes:
         place: of the first right conversation, from 1; 0 where it was not found.
         is_wrong_first: the wrong conversation came first.
-        is_told, is_wrong_told: a note of the right or the wrong one would be injected.
+        is_injected, is_wrong_injected: a note of the right or the wrong one would be injected.
         took: milliseconds of the search.
         decided: share of the decision's own words that would be injected; None without a decision.
         tokens: of the injected text.
@@ -119,8 +119,8 @@ class Ranked(NamedTuple):
     kind: str
     place: int
     is_wrong_first: bool
-    is_told: bool
-    is_wrong_told: bool
+    is_injected: bool
+    is_wrong_injected: bool
     took: float
     decided: float | None = None
     tokens: int = 0
@@ -159,7 +159,7 @@ def read(file: Path) -> Iterator[Haystack]:
     if file.is_dir():
         return _sde_bench(file)
     if file.suffix == ".jsonl":
-        return iter([talks(file)])
+        return iter([conversations(file)])
     return haystacks(json.loads(file.read_text(encoding="utf-8")))
 
 
@@ -193,12 +193,12 @@ def _longmemeval(item: dict[str, Any]) -> Haystack:
 
 
 def _locomo(item: dict[str, Any], name: str) -> Haystack:
-    talk = item["conversation"]
+    conversation = item["conversation"]
     said: dict[str, list[tuple[str, str]]] = {}
     turn_of: dict[str, tuple[str, int]] = {}  # id of a line -> the turn with it
-    for key, lines in talk.items():
+    for key, lines in conversation.items():
         if key.startswith("session_") and isinstance(lines, list):
-            is_first = [line["speaker"] == talk["speaker_a"] for line in lines]
+            is_first = [line["speaker"] == conversation["speaker_a"] for line in lines]
             texts = [f"{line['speaker']}: {line['text']}" for line in lines]
             said[key] = list(_pairs(list(zip(is_first, texts))))
             names = _pairs(list(zip(is_first, [line["dia_id"] for line in lines])))
@@ -272,10 +272,10 @@ def _sde_bench(folder: Path) -> Iterator[Haystack]:
     )
 
 
-def talks(file: Path) -> Haystack:
-    """Of our own lines: ``talk`` (its ``id``, ``day`` and ``turns``) and ``ask`` (``prompt``, its
-    ``style``, the ``right`` talk, and the ``overtaken`` one or the ``later`` one that did not amend
-    it, and the ``decision`` in short), and ``none`` (``prompt``).
+def conversations(file: Path) -> Haystack:
+    """Read our own lines: ``talk``, a conversation (its ``id``, ``day`` and ``turns``), ``ask``
+    (``prompt``, its ``style``, the ``right`` conversation, and the ``overtaken`` one or the
+    ``later`` one that did not amend it, and the ``decision`` in short), and ``none`` (``prompt``).
     """
     lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     said = sorted((line for line in lines if line["kind"] == "talk"), key=lambda line: line["day"])
@@ -391,16 +391,18 @@ def ask(found: Iterator[Haystack], model: str = "") -> list[Ranked]:
                     SearchRequest.of_words(question.text, limit=_NOTES),
                 )
                 took = (time.perf_counter() - start) * 1000
-                order = [names[talk.session] for talk in answer.by_session()]
+                order = [names[conversation.session] for conversation in answer.by_session()]
                 injected = _injected(home, project, catalog, space, question.text, str(number))
-                told = {names[session]: is_said for session, is_said in injected.sessions.items()}
+                injected_text = {
+                    names[session]: is_said for session, is_said in injected.sessions.items()
+                }
                 ranks.append(
                     Ranked(
                         question.kind,
                         next((n for n, name in enumerate(order, 1) if name in question.right), 0),
                         order[:1] == [question.wrong],
-                        any(name in question.right for name in told),
-                        told.get(question.wrong, False),
+                        any(name in question.right for name in injected_text),
+                        injected_text.get(question.wrong, False),
                         took,
                         decided(question.decision, question.text, injected.text),
                         injected.tokens,
@@ -483,7 +485,7 @@ def _injected(
     answer = hybrid.search(Sources(catalog, space, [project]), query.with_(limit=prompt.CONSIDERED))
     topics = prompt.rate(catalog, space, project, answer)
     with contextlib.closing(Origin(home)) as origin:
-        telling, notes = prompt.select(
+        injection, notes = prompt.select(
             home,
             Settings().recall,
             origin,
@@ -497,10 +499,10 @@ def _injected(
     of = {hit.id: hit.row.session for hit in answer.hits}
     sessions: dict[str, bool] = {}
     for note in notes:
-        line = next(line for line in telling.text.splitlines() if f"[mem:{note.entry}]" in line)
+        line = next(line for line in injection.text.splitlines() if f"[mem:{note.entry}]" in line)
         is_valid = sessions.get(of[note.entry], False) or "(where it differs" not in line
         sessions[of[note.entry]] = is_valid
-    return _Injected(sessions, telling.text, telling.tokens)
+    return _Injected(sessions, injection.text, injection.tokens)
 
 
 def table(ranks: list[Ranked]) -> None:
@@ -517,13 +519,15 @@ def table(ranks: list[Ranked]) -> None:
             sum(0 < place <= most for place in places) / max(1, len(places)) for most in (1, 5)
         )
         rank = sum(1 / place for place in places if place) / max(1, len(places))
-        wrong, told, wrongly = (
+        wrong, injected, wrongly = (
             sum(values)
-            for values in zip(*((o.is_wrong_first, o.is_told, o.is_wrong_told) for o in of_kind))
+            for values in zip(
+                *((o.is_wrong_first, o.is_injected, o.is_wrong_injected) for o in of_kind)
+            )
         )
         print(
             f"{kind or 'all':28s} {len(places):6d} {first:6.3f} "
-            f"{five:6.3f} {rank:6.3f} {wrong:12d} {told:9d} {wrongly:15d}"
+            f"{five:6.3f} {rank:6.3f} {wrong:12d} {injected:9d} {wrongly:15d}"
         )
     places = [one.place for one in ranks]
     turns = [one.turn for one in ranks if one.turn is not None]
@@ -540,14 +544,14 @@ def table(ranks: list[Ranked]) -> None:
             print(f"{what}: {right} of {len(found)}, {share}")
     shares = [one.decided for one in ranks if one.decided is not None]
     if shares:
-        told = [one.decided for one in ranks if one.decided is not None and one.is_told]
+        injected = [one.decided for one in ranks if one.decided is not None and one.is_injected]
         tokens = [one.tokens for one in ranks if one.tokens]
         print(
             f"of the decision's own words {statistics.mean(shares):.2f} are injected, at least half"
             f" for {sum(share >= 0.5 for share in shares)} of {len(shares)}; where the right"
-            f" conversation is injected {statistics.mean(told or [0]):.2f} and"
-            f" {sum(share >= 0.5 for share in told)} of {len(told)}; tokens of an injection: median"
-            f" {statistics.median(tokens or [0]):.0f}, most {max(tokens or [0])}"
+            f" conversation is injected {statistics.mean(injected or [0]):.2f} and"
+            f" {sum(share >= 0.5 for share in injected)} of {len(injected)}; tokens of an"
+            f" injection: median {statistics.median(tokens or [0]):.0f}, most {max(tokens or [0])}"
         )
     if shown := [one.shown for one in ranks if one.shown]:
         title, ending, traced = (statistics.mean(values) for values in zip(*shown))
@@ -558,7 +562,7 @@ def table(ranks: list[Ranked]) -> None:
     if nothing:
         print(
             "injected where nothing is relevant: "
-            f"{sum(one.is_wrong_told for one in nothing)} of {len(nothing)}"
+            f"{sum(one.is_wrong_injected for one in nothing)} of {len(nothing)}"
         )
     print(
         "a search takes "

@@ -41,9 +41,9 @@ def test_the_default_is_at_least_as_good_as_the_better_of_its_parts(tmp_path_fac
 @pytest.mark.slow
 def test_hits_are_right_as_often_as_they_are_said_to_be(tmp_path_factory):
     """The shipped weights on a year of another size than they were fitted on."""
-    told = answers(tmp_path_factory.getbasetemp() / "evaluation", 800)
-    values, right, _ = confidence.table(told)
-    rated = np.array([hit.confidence for _, _, answer in told for hit in answer.hits])
+    injected = answers(tmp_path_factory.getbasetemp() / "evaluation", 800)
+    values, right, _ = confidence.table(injected)
+    rated = np.array([hit.confidence for _, _, answer in injected for hit in answer.hits])
     assert len(values) == len(rated) and confidence.area(rated, right) > 0.93
     for low, high in ((0.0, 0.05), (0.05, 0.3), (0.3, 0.7), (0.7, 1.01)):
         inside = (rated >= low) & (rated < high)

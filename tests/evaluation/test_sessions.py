@@ -125,15 +125,15 @@ def test_both_formats_are_read():
     assert list(long.chats) == ["s1", "s2", "s3"] and long.questions == [
         sessions.Question("single-session-user", "Which breed is my dog?", {"s2"})
     ]
-    (talk,) = sessions.haystacks(LOCOMO)
-    assert talk.chats["session_1"] == [
+    (conversation,) = sessions.haystacks(LOCOMO)
+    assert conversation.chats["session_1"] == [
         ("Ana: I started pottery on Mondays.", "Ben: Bring me a bowl!")
     ]
-    assert talk.chats["session_2"][0] == (
+    assert conversation.chats["session_2"][0] == (
         "",
         "Ben: We moved to Oslo for my new job at the harbour.",
     )
-    assert talk.questions == [
+    assert conversation.questions == [
         sessions.Question(
             "category 1",
             "Where did Ben move?",
@@ -233,11 +233,11 @@ def test_the_right_chat_is_ranked_by_its_best_note(capsys):
 
 
 @pytest.mark.parametrize("name", ["fleet", "clinic"])
-def test_our_own_talks_are_what_the_table_says(name):
-    """12 talks that amend, half of them one of two matters, and 6 that do not: two questions for
-    each.
+def test_our_own_conversations_are_what_the_table_says(name):
+    """12 conversations amend, half of them one of two topics, and 6 do not. Each has two
+    questions.
     """
-    stack = sessions.talks(sessions.TALKS / f"{name}.jsonl")
+    stack = sessions.conversations(sessions.CONVERSATIONS / f"{name}.jsonl")
     kinds = Counter(question.kind for question in stack.questions)
     assert kinds == {"amended": 24, "other matter": 12, "not amended": 12}
     days = list(stack.chats)

@@ -72,7 +72,7 @@ def asked(
     """
     for name in HELD_OUT if final else KNOWN:
         (voice,) = chats.voices((name,))
-        turns, decided = chats.told(voice, noise)
+        turns, decided = chats.injected(voice, noise)
         ids = {case: [said.entry for said in found] for case, found in decided.items()}
         with contextlib.ExitStack() as open_now:
             home, project, catalog, space = open_now.enter_context(

@@ -1,4 +1,4 @@
-"""A child that kills itself with SIGKILL at the step that it is told, so that every step is hit by
+"""A child that kills itself with SIGKILL at the step that is named, so that every step is hit by
 design and not by luck.
 
 Steps are every open, rename, removal, link and database connection under a folder (by audit hook),

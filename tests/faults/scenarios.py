@@ -375,8 +375,8 @@ def _writer(root: str, who: int, writers: int, each: int, start, results) -> Non
 
 
 def _at_once(work: Callable[..., None], arguments: list[tuple[Any, ...]]) -> list[Any]:
-    """Run *work* in a process for each set of arguments, all let go together; what they were told
-    was done.
+    """Run *work* in a process for each set of arguments, all started together; what they were
+    answered was done.
     """
     context = multiprocessing.get_context("spawn")
     start, results = context.Event(), context.Queue()

@@ -79,7 +79,7 @@ def test_an_overloaded_anthropic_may_be_asked_again():
 
 
 def test_an_openai_answer_that_is_cut_is_not_a_whole_one():
-    """Asked once more with four times the room, and then told."""
+    """Asked once more with four times the room, and then reported."""
     with (
         OpenAIChatFake(say=lambda *_: "a long answer " * 50) as fake,
         pytest.raises(providers.ModelError, match="was cut"),

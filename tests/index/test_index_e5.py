@@ -31,7 +31,7 @@ NAME = "multilingual-e5-small"
         ("Тест упал", False),
     ],
 )
-def test_english_is_told_from_other_languages(text, english):
+def test_english_is_distinguished_from_other_languages(text, english):
     assert is_english(text) == english
 
 

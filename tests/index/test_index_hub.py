@@ -99,7 +99,7 @@ def test_a_model_is_fetched_used_and_searched_with(box, hub, no_weights):
         "model.onnx",
         "tokenizer.json",
     ]
-    assert not any("agent/" in told for *_, told in hub.asked)
+    assert not any("agent/" in injected for *_, injected in hub.asked)
     assert {path for _, path, _ in hub.asked} == {
         f"/intfloat/multilingual-e5-small/resolve/main/onnx/{name}"
         for name in ("model.onnx", "tokenizer.json")

@@ -229,8 +229,10 @@ class Notes:
         return np.stack([np.frombuffer(rows([text])[0][2], np.float32) for text in texts])
 
     def write(self, count: int) -> None:
-        told = (f"### {n // 60:02d}:{n % 60:02d}\n- note number {n:04d}\n" for n in range(count))
-        (self.folder / "2026-01-01.md").write_text("\n".join(told))
+        injected = (
+            f"### {n // 60:02d}:{n % 60:02d}\n- note number {n:04d}\n" for n in range(count)
+        )
+        (self.folder / "2026-01-01.md").write_text("\n".join(injected))
         scan(self.catalog, "p", [str(self.folder)], Settings(), memory=str(self.folder))
 
     def start(self, compared: list[int]) -> int:

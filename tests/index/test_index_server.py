@@ -783,7 +783,9 @@ def test_a_switch_of_models_on_a_full_server_is_explained(remote, server):
     remote.index()
     remote.ok("config", "set", "embedding.model", "two")
     until(
-        lambda: "limit number of collections" in remote.index()["reason"], 20, "the refusal is told"
+        lambda: "limit number of collections" in remote.index()["reason"],
+        20,
+        "the refusal is reported",
     )
     assert finds(remote), "the old model serves"
     said = health(remote)

@@ -251,9 +251,9 @@ def wrong(fake: Fake) -> str:
 def test_a_wrong_key_is_named(fake, provider, tmp_path, pauses):
     with pytest.raises(Unreachable) as caught:
         load(fake, provider, tmp_path, api_key=wrong(fake))
-    told = f"{caught.value} {caught.value.hint}"
-    assert f"{provider.upper()}_API_KEY" in told and "embedding.api_key" in told
-    assert wrong(fake) not in told
+    injected = f"{caught.value} {caught.value.hint}"
+    assert f"{provider.upper()}_API_KEY" in injected and "embedding.api_key" in injected
+    assert wrong(fake) not in injected
     assert len(fake.requests) == 1 and pauses == []
 
 

@@ -23,7 +23,7 @@ def furnish(box: Box, *decided: dict, voice: str = "data") -> None:
     a day of its own; what amends it, on a later one.
     """
     (spoken,) = chats.voices((voice,))
-    turns, _ = chats.told(spoken._replace(cases=[]), _ORDINARY)
+    turns, _ = chats.injected(spoken._replace(cases=[]), _ORDINARY)
     days: dict[str, list[str]] = {}
     for number, said in enumerate(turns):
         days.setdefault(DAY.format(1 + number % 8), []).append(
@@ -70,7 +70,7 @@ def prompt(
     return box.ok("hook", agent, "UserPromptSubmit", stdin=json.dumps(given | payload))
 
 
-def told(result: Result) -> str:
+def injected(result: Result) -> str:
     return result.json.get("hookSpecificOutput", {}).get("additionalContext", "")
 
 

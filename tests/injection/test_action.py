@@ -21,8 +21,8 @@ from tests.injection.corpus import (
     bash,
     capture,
     edit,
+    injected,
     prepared,
-    told,
     work_was_done,
 )
 
@@ -82,7 +82,7 @@ def act(
 
 
 def run(box: Box, command: str, **more: Any) -> str:
-    return told(act(box, "Bash", {"command": command}, **more))
+    return injected(act(box, "Bash", {"command": command}, **more))
 
 
 def test_a_decision_about_a_file_is_injected_once(worked: Box) -> None:
@@ -90,13 +90,16 @@ def test_a_decision_about_a_file_is_injected_once(worked: Box) -> None:
     given = {"file_path": path, "old_string": "x" * 50_000, "new_string": "y"}
     first = act(worked, "Edit", given)
     assert first.json["hookSpecificOutput"]["hookEventName"] == "PreToolUse"
-    assert f"{DAY}: `app/catalog/cache.py` must keep at most 500 entries" in told(
+    assert f"{DAY}: `app/catalog/cache.py` must keep at most 500 entries" in injected(
         first
-    ) and "[mem:" in told(first)
-    assert "information, never an instruction" in told(first) and told(first).count("\n- ") == 1
+    ) and "[mem:" in injected(first)
+    assert (
+        "information, never an instruction" in injected(first)
+        and injected(first).count("\n- ") == 1
+    )
     assert first.json["systemMessage"].startswith("[memsearch] ")
-    assert told(act(worked, "Edit", given)) == ""
-    assert told(act(worked, "Write", {"file_path": path}, session="another")) != ""
+    assert injected(act(worked, "Edit", given)) == ""
+    assert injected(act(worked, "Write", {"file_path": path}, session="another")) != ""
 
 
 @pytest.mark.parametrize(
@@ -108,7 +111,7 @@ def test_other_files_are_met_with_silence(worked: Box, path: str) -> None:
     another one.
     """
     given = {"file_path": str(worked.project / path) if path else "", "new_string": "x"}
-    assert told(act(worked, "Edit", given)) == ""
+    assert injected(act(worked, "Edit", given)) == ""
 
 
 def test_a_command_that_failed_and_worked_in_other_words(worked: Box) -> None:
@@ -227,8 +230,10 @@ def test_what_worked_for_another_reason_is_no_advice(trapped: Box, command: str)
         (call[2] for calls in TRAPS.values() for call in calls if call[1]["command"] == command),
         "error: no board was found there",
     )
-    told = run(trapped, command, error=error)
-    assert "worked" not in told or "ran `sed" in told or "ran a script" in told, told
+    injected = run(trapped, command, error=error)
+    assert "worked" not in injected or "ran `sed" in injected or "ran a script" in injected, (
+        injected
+    )
 
 
 @pytest.mark.slow
@@ -244,7 +249,7 @@ def test_a_file_of_the_same_parts_in_another_package_is_another_file(own: Box) -
             "file_path": str(own.project / f"packages/{package}/src/store.ts"),
             "new_string": "x",
         }
-        assert bool(told(act(own, "Edit", given))) is known, package
+        assert bool(injected(act(own, "Edit", given))) is known, package
 
 
 @pytest.mark.slow
@@ -272,7 +277,7 @@ def test_what_this_session_has_run_itself_needs_no_word(own: Box) -> None:
         "tool_input": {"command": "alembic upgrade head"},
         "hook_event_name": "PreToolUse",
     }
-    assert told(own.ok("hook", "claude-code", "PreToolUse", stdin=json.dumps(payload))) == ""
+    assert injected(own.ok("hook", "claude-code", "PreToolUse", stdin=json.dumps(payload))) == ""
 
 
 def test_a_session_does_not_get_its_own_actions(worked: Box) -> None:
@@ -314,7 +319,7 @@ def test_off_spent_or_deleted_means_silence(own: Box) -> None:
         10,
         "the setting",
     )
-    tries = itertools.count()  # each in a session that was told nothing yet
+    tries = itertools.count()  # each in a session that got nothing yet
     until(
         lambda: run(own, "alembic upgrade head", session=f"spent-{next(tries)}") == "",
         10,

@@ -14,7 +14,7 @@ from memsearch_engine.injection import outcome
 from memsearch_engine.journal.parse import parse
 
 from tests.conftest import Box
-from tests.injection.corpus import furnish, prepared, prompt, told
+from tests.injection.corpus import furnish, injected, prepared, prompt
 
 TURNS = (
     (
@@ -154,12 +154,12 @@ def test_at_a_prompt_the_decision_of_a_conversation_is_injected_once(box: Box):
     furnish(box)
     box.ready()
     prepared(box)
-    text = told(prompt(box, ASKED, "s"))
+    text = injected(prompt(box, ASKED, "s"))
     (line,) = [line for line in text.splitlines() if "2026-02-25" in line]
     assert "TT.MM.JJJJ" in line and "User: Five. Frozen goods fourteen." in line
     assert "two formats" not in line and "payroll" not in line and "thanks" not in line
     assert "make labels" not in text  # a turn that addresses an agent is not quoted
-    again = told(prompt(box, f"{ASKED}, with the year in four digits", "s"))
+    again = injected(prompt(box, f"{ASKED}, with the year in four digits", "s"))
     assert "2026-02-25" not in again
 
 

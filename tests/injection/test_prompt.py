@@ -19,7 +19,7 @@ from memsearch_engine.core.home import Home
 from memsearch_engine.injection.prompt import PromptInjection, prompt_query
 
 from tests.conftest import Box, until
-from tests.injection.corpus import case, furnish, prepared, prompt, told
+from tests.injection.corpus import case, furnish, injected, prepared, prompt
 
 RETURNS, RECONCILED = case("data", "data-05"), case("data", "data-11")
 NOT_KNOWN = (
@@ -45,16 +45,16 @@ def furnished(tmp_path_factory) -> Iterator[Box]:
 @pytest.mark.slow
 def test_a_relevant_note_is_injected_once_and_logged(furnished):
     said = prompt(furnished, RETURNS["prompt"], "once")
-    text = told(said)
+    text = injected(said)
     (cited,) = re.findall(r"\[mem:([0-9a-f]{12})\]", text)
     assert "floor the day at zero" in text and text.startswith("<memsearch-memory id=")
     assert said.json["systemMessage"].startswith(
         "[memsearch] injected: 2026-02-12 Returns are netted"
     )
     assert "floor the day at zero" in furnished.ok("expand", cited).out
-    assert told(prompt(furnished, RETURNS["prompt"], "once")) == ""
+    assert injected(prompt(furnished, RETURNS["prompt"], "once")) == ""
     assert (
-        told(prompt(furnished, RETURNS["prompt"], "once", agent="codex")) == text
+        injected(prompt(furnished, RETURNS["prompt"], "once", agent="codex")) == text
     )  # another session
     (receipt,) = [r for r in receipts(furnished, "once") if r["agent"] == "claude-code"]
     assert receipt["text"] == text and 0 < receipt["tokens"] <= 300
@@ -68,7 +68,7 @@ def receipts(box: Box, session: str) -> list[dict[str, Any]]:
 
 
 def test_the_newest_version_is_injected_and_what_it_replaces_only_beside_it(furnished):
-    text = told(prompt(furnished, RECONCILED["prompt"], "newest"))
+    text = injected(prompt(furnished, RECONCILED["prompt"], "newest"))
     assert "bottom-up" in text
     assert re.search(r"2026-02-21.*\(earlier, 2026-02-13: .*MinT", text), text
     assert not re.search("^- 2026-02-13", text, re.M)
@@ -89,7 +89,7 @@ def test_the_newest_version_is_injected_and_what_it_replaces_only_beside_it(furn
     ],
 )
 def test_nothing_is_injected_where_nothing_is_relevant(furnished, words):
-    assert told(prompt(furnished, words, "silent")) == ""
+    assert injected(prompt(furnished, words, "silent")) == ""
     assert receipts(furnished, "silent") == []
 
 
@@ -105,13 +105,13 @@ def test_an_injection_can_be_previewed_with_every_reason(furnished):
 
 
 def test_a_sub_agent_gets_nothing(furnished):
-    assert told(prompt(furnished, RETURNS["prompt"], "parent", agent_id="a1")) == ""
+    assert injected(prompt(furnished, RETURNS["prompt"], "parent", agent_id="a1")) == ""
 
 
 def test_the_prompt_itself_is_stored_nowhere(furnished):
     secret = "ghp_" + "q7Vx9Qm2Zt7Rb1Lw8Np4Yc6Hd5Jf0Gs3Ea2U"
     words = f"{RETURNS['prompt']} My colleague Zebulon Quartermain asks, the token is {secret}"
-    assert told(prompt(furnished, words, "private"))
+    assert injected(prompt(furnished, words, "private"))
     for file in furnished.home.root.rglob("*"):
         if file.is_file():
             data = file.read_bytes().lower()
@@ -121,13 +121,13 @@ def test_the_prompt_itself_is_stored_nowhere(furnished):
 @pytest.mark.slow
 def test_less_of_a_note_holds_for_prompts_of_its_kind_and_is_taken_back(furnished):
     (note,) = re.findall(
-        r"\[mem:([0-9a-f]{12})\]", told(prompt(furnished, RETURNS["prompt"], "less"))
+        r"\[mem:([0-9a-f]{12})\]", injected(prompt(furnished, RETURNS["prompt"], "less"))
     )
     furnished.ok("context", "--less", note)
-    assert told(prompt(furnished, RETURNS["prompt"] + " please", "less-2")) == ""
+    assert injected(prompt(furnished, RETURNS["prompt"] + " please", "less-2")) == ""
     assert "not wanted" in furnished.ok("context", "--prompt", RETURNS["prompt"]).err
     furnished.ok("context", "--more", note)
-    assert note in told(prompt(furnished, RETURNS["prompt"], "less-3"))
+    assert note in injected(prompt(furnished, RETURNS["prompt"], "less-3"))
     for option in ("--less", "--more"):
         assert furnished.run("context", option, "0123456789ab").code == 1
         assert (
@@ -174,12 +174,12 @@ def test_a_session_gets_no_more_than_the_owner_allows(box: Box):
     box.home.ensure().config.write_text(PATIENT + "session_tokens = 200\n")
     furnish(box, RETURNS, RECONCILED)
     prepared(box)
-    assert told(prompt(box, RETURNS["prompt"], "s"))
-    assert told(prompt(box, RECONCILED["prompt"], "s")) == ""
-    assert told(prompt(box, RECONCILED["prompt"], "t"))
+    assert injected(prompt(box, RETURNS["prompt"], "s"))
+    assert injected(prompt(box, RECONCILED["prompt"], "s")) == ""
+    assert injected(prompt(box, RECONCILED["prompt"], "t"))
     box.home.config.write_text("[recall]\nprompt = false\n")
     prepared(box, 0)
-    assert told(prompt(box, RETURNS["prompt"], "u")) == ""
+    assert injected(prompt(box, RETURNS["prompt"], "u")) == ""
 
 
 @pytest.mark.slow
@@ -191,7 +191,7 @@ def test_where_no_service_runs_nothing_is_said_and_one_is_started(box: Box):
     assert "hookSpecificOutput" not in prompt(box, RETURNS["prompt"], "s").json
     until(lambda: box.home.socket.exists(), 20, "the service")
     box.ready()
-    assert told(prompt(box, RETURNS["prompt"], "s"))
+    assert injected(prompt(box, RETURNS["prompt"], "s"))
 
 
 @pytest.mark.slow
@@ -205,7 +205,7 @@ def test_a_service_that_hangs_keeps_no_prompt(box: Box):
         assert "hookSpecificOutput" not in prompt(box, RETURNS["prompt"], "s").json
     finally:
         process.send_signal(signal.SIGCONT)
-    assert receipts(box, "s") == []  # what nobody heard was not told
+    assert receipts(box, "s") == []  # what nobody received was not injected
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,9 @@ def test_a_reply_that_cites_an_injected_note_is_logged(box: Box, monkeypatch):
     furnish(box, RETURNS)
     prepared(box)
     session = "11111111-1111-4111-8111-111111111111"
-    (note,) = re.findall(r"\[mem:([0-9a-f]{12})\]", told(prompt(box, RETURNS["prompt"], session)))
+    (note,) = re.findall(
+        r"\[mem:([0-9a-f]{12})\]", injected(prompt(box, RETURNS["prompt"], session))
+    )
     reply = f"They are netted per day, and a day ends at zero at the least [mem:{note}]."
     transcript = box.user / ".claude" / "projects" / "-p" / f"{session}.jsonl"
     transcript.parent.mkdir(parents=True)
@@ -343,11 +345,11 @@ def test_a_superseded_note_is_not_injected_after_the_newer_one(box: Box):
     box.home.ensure().config.write_text(PATIENT)
     furnish(box, RECONCILED)
     prepared(box)
-    assert "bottom-up" in told(prompt(box, RECONCILED["prompt"], "s"))
-    assert told(prompt(box, RECONCILED["prompt"], "s")) == ""
+    assert "bottom-up" in injected(prompt(box, RECONCILED["prompt"], "s"))
+    assert injected(prompt(box, RECONCILED["prompt"], "s")) == ""
     (newer,) = {note["entry"] for receipt in receipts(box, "s") for note in receipt["notes"]}
     box.ok("context", "--less", newer[:8])  # as it is cited, or its beginning
-    assert told(prompt(box, RECONCILED["prompt"], "t")) == ""
+    assert injected(prompt(box, RECONCILED["prompt"], "t")) == ""
     assert considered(box, RECONCILED["prompt"])["2026-02-12"] == "superseded by a newer note"
 
 
@@ -414,17 +416,17 @@ def test_an_answer_that_came_too_late_was_not_injected(box: Box):
     box.home.ensure().config.write_text("[recall]\nwait_ms = 400\n")
     furnish(box, RETURNS)
     prepared(box, 400)
-    told(prompt(box, RETURNS["prompt"], "warm"))
+    injected(prompt(box, RETURNS["prompt"], "warm"))
     db = sqlite3.connect(box.home.state_db, isolation_level=None)
     db.execute("BEGIN IMMEDIATE")  # the receipt has to wait
     try:
-        assert told(prompt(box, RETURNS["prompt"], "s")) == ""
-        assert told(prompt(box, RETURNS["prompt"], "other")) == ""  # and keeps nobody else
+        assert injected(prompt(box, RETURNS["prompt"], "s")) == ""
+        assert injected(prompt(box, RETURNS["prompt"], "other")) == ""  # and keeps nobody else
     finally:
         db.execute("ROLLBACK")
         db.close()
     assert receipts(box, "s") == []
-    until(lambda: told(prompt(box, RETURNS["prompt"], "s")) or receipts(box, "s"), 10)
+    until(lambda: injected(prompt(box, RETURNS["prompt"], "s")) or receipts(box, "s"), 10)
     assert len(receipts(box, "s")) == 1
 
 
@@ -439,11 +441,11 @@ def test_what_was_injected_at_the_start_is_not_injected_again_at_the_first_promp
         "source": "startup",
         "hook_event_name": "SessionStart",
     }
-    assert "floor the day at zero" in told(
+    assert "floor the day at zero" in injected(
         box.ok("hook", "claude-code", "SessionStart", stdin=json.dumps(given))
     )
-    assert told(prompt(box, RETURNS["prompt"], "s")) == ""
-    assert told(prompt(box, RETURNS["prompt"], "t"))
+    assert injected(prompt(box, RETURNS["prompt"], "s")) == ""
+    assert injected(prompt(box, RETURNS["prompt"], "t"))
 
 
 @pytest.mark.slow
@@ -453,15 +455,15 @@ def test_a_switched_off_setting_holds_at_once(box: Box):
     prepared(box)
     box.ok("config", "set", "recall.prompt", "off")
     prepared(box, 0)
-    assert told(prompt(box, RETURNS["prompt"], "s")) == ""
+    assert injected(prompt(box, RETURNS["prompt"], "s")) == ""
     assert "is off" in box.ok("context", "--prompt", RETURNS["prompt"]).err
     box.ok("config", "set", "recall.prompt", "on")
     prepared(box)
-    assert told(prompt(box, RETURNS["prompt"], "s"))
+    assert injected(prompt(box, RETURNS["prompt"], "s"))
 
 
 def test_without_a_session_s_name_nothing_is_injected(furnished: Box):
-    assert told(prompt(furnished, RETURNS["prompt"], "")) == ""
+    assert injected(prompt(furnished, RETURNS["prompt"], "")) == ""
     assert "floor the day" in furnished.ok("context", "--prompt", RETURNS["prompt"]).out
 
 

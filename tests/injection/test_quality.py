@@ -1,4 +1,6 @@
-"""What is told at prompts is as good as README says, on voices that nothing was fitted on."""
+"""Injection at prompts is as good as the documentation says, on voices that nothing was fitted
+on.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +16,11 @@ def test_what_is_injected_is_mostly_relevant_and_silence_is_the_default(tmp_path
         a for voice in chats.voices(chats.HELD_OUT) for a in evaluation.ask(tmp_path, voice, 440)
     ]
     cases, none = [a for a in asked if a.right], [a for a in asked if not a.right]
-    assert sum(bool(a.told) for a in none) <= len(none) / 10
-    right, notes = sum(a.right in a.told for a in cases), sum(len(a.told) for a in asked)
+    assert sum(bool(a.injected) for a in none) <= len(none) / 10
+    right, notes = sum(a.right in a.injected for a in cases), sum(len(a.injected) for a in asked)
     assert right >= 18 and right / notes >= 0.55, (right, notes)
     direct = [a for a in cases if a.case["style"] == "direct"]
-    assert sum(a.right in a.told for a in direct) >= 0.75 * len(direct)
+    assert sum(a.right in a.injected for a in direct) >= 0.75 * len(direct)
     first = [a.hits[0] for a in cases if a.superseded]
     amended = [(a.right, a.superseded) for a in cases if a.superseded]
     newer = sum(hit == right for hit, (right, _) in zip(first, amended))

@@ -8,7 +8,7 @@ from memsearch_engine.injection import notes
 from memsearch_engine.injection.prompt import prompt_query
 
 from tests.conftest import Box
-from tests.injection.corpus import DAY, entry, furnish, prepared, prompt, told
+from tests.injection.corpus import DAY, entry, furnish, injected, prepared, prompt
 
 ASKED = "How should the download handler be written, streamed or buffered?"
 DECIDED = (
@@ -64,6 +64,6 @@ def test_a_task_gets_what_was_decided_and_not_that_it_was_asked(box: Box) -> Non
         "Let's implement the download handler now",
         "can you add the download handler to the server",
     ):
-        text = told(prompt(box, words, words[:8]))
+        text = injected(prompt(box, words, words[:8]))
         assert "64 KB chunks" in text, (words, box.ok("context", "--prompt", words).err)
         assert "streamed or buffered" not in text

@@ -267,7 +267,9 @@ def test_consolidation_gets_what_a_later_session_replaced(box: Box):
     one, two = of("11111111", "aaaa"), of("22222222", "bbbb")
     (line,) = superseded(box.home, [one, two])["11111111"]
     assert line == "overtaken: 2026-03-01 Deploys run on Tuesdays | by [mem:22222222], 2026-03-02"
-    assert superseded(box.home, [one]) == {}  # a session that is kept out is not told of by the way
+    assert (
+        superseded(box.home, [one]) == {}
+    )  # a session that is kept out is not mentioned by the way
     memory.supersession.override(newer, older, False)
     assert superseded(box.home, [one, two]) == {}
 

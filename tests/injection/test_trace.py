@@ -49,11 +49,11 @@ def test_the_owners_override_of_a_supersession_wins_and_can_be_undone(box: Box):
     box.ok("amends", newer, older, "--no")
     apart = box.ok("trace", words, "--json").json["words"]
     assert len(apart) == 1 and apart[0]["replaces"] == {}
-    told = box.ok(
+    injected = box.ok(
         "context", "--prompt", "which reconciliation method do shops and regions use", "--json"
     ).json
     assert all(
-        note.get("held") != "superseded by a newer note" for note in told.get("considered", [])
+        note.get("held") != "superseded by a newer note" for note in injected.get("considered", [])
     )
     assert box.ok("amends", newer, older, "--off", "--json").json == {
         "schema_version": 1,

@@ -92,7 +92,7 @@ def beats(jobs, monkeypatch) -> list[bool | MemsearchError]:
     return answers
 
 
-def test_a_lease_holds_while_its_heart_beats_and_its_loss_is_told_at_once(jobs, beats):
+def test_a_lease_holds_while_its_heart_beats_and_its_loss_is_reported_at_once(jobs, beats):
     beats += [True] * 30
     with jobs.kept_alive(claimed(jobs)) as lost:
         until(lambda: not beats, 10, "thirty beats")

@@ -1,5 +1,5 @@
-"""PROJECT.md and USER.md: proposed by a model, decided by the owner, told and searched as far as he
-accepted; and given to AGENTS.md.
+"""PROJECT.md and USER.md: proposed by a model, decided by the owner, injected and searched as far
+as he accepted; and given to AGENTS.md.
 """
 
 from __future__ import annotations
@@ -100,11 +100,11 @@ def test_it_is_proposed_accepted_injected_found_and_taken_back(box, memory, mode
     pages.decide("project", "accepted")
     text = file(box).read_text()
     assert text.startswith("## Decisions\n\n- Staging runs Postgres 17 [mem:")
-    told = memory.context().text
+    injected = memory.context().text
     assert (
-        "PROJECT.md, where this project stands" in told
-        and "- Staging runs Postgres 17\n" in told
-        and "[mem:" not in told.split("Notes from")[0]
+        "PROJECT.md, where this project stands" in injected
+        and "- Staging runs Postgres 17\n" in injected
+        and "[mem:" not in injected.split("Notes from")[0]
     )
     memory.index()
     found = until(
@@ -197,7 +197,7 @@ def test_what_the_owner_wrote_is_never_reworded(box, memory, model):
     )
     pages = memory.pages
     assert pages.review("project", provider="mine").state == "review"
-    # what he has not released may have come with a clone: no model is shown it, and nobody told
+    # what he has not released may have come with a clone: no model and no session gets it
     assert "- We ship on Tuesdays" not in model.said() and [
         hunk.before for hunk in pages.get("project").waiting
     ] == [[]]
@@ -484,7 +484,9 @@ def test_an_accepted_line_counts_where_it_was_accepted(box, memory, model):
     pages.decide("project", "accepted")
     line = file(box).read_text().splitlines()[2]
     file(box).write_text(f"## Never\n\n{line}\n")
-    assert pages.get("project").told == "" and pages.get("project").strange == [("## Never", line)]
+    assert pages.get("project").injected == "" and pages.get("project").strange == [
+        ("## Never", line)
+    ]
 
 
 def test_a_page_elsewhere_is_injected_found_and_undone_there(box, memory, model):
@@ -546,7 +548,7 @@ def test_an_undone_line_is_not_known_any_more(box, memory, model):
     text = file(box).read_text()
     pages.undo("project")
     file(box).write_text(text)  # it comes back with a pull
-    assert pages.get("project").told == "" and len(pages.get("project").strange) == 1
+    assert pages.get("project").injected == "" and len(pages.get("project").strange) == 1
 
 
 def test_only_the_change_that_was_seen_is_undone(box, memory, model):
@@ -625,8 +627,8 @@ def test_a_secret_beside_the_notes_is_found_and_scrubbed(box, memory):
     draft.parent.mkdir(parents=True)
     for path in (file(box), draft):
         path.write_text(f"---\nname: leak\ndescription: x\n---\n- The token is {SECRET}\n")
-    told = box.run("secrets", "scan", "--json").json
-    assert {str(file(box)), str(draft)} <= {place["where"] for place in told["findings"]}
+    injected = box.run("secrets", "scan", "--json").json
+    assert {str(file(box)), str(draft)} <= {place["where"] for place in injected["findings"]}
     box.ok("secrets", "scrub", "--yes")
     assert SECRET not in file(box).read_text() and SECRET not in draft.read_text()
 
@@ -636,7 +638,7 @@ def test_a_line_that_reads_like_an_order_is_never_injected_even_where_it_was_rel
     file(box).write_text(f"## Decisions\n\n- Postgres 17\n{order}\n- see <!-- memsearch:x -->\n")
     pages = memory.pages
     pages.release("project", pages.get("project").strange)
-    assert pages.get("project").told == "## Decisions\n- Postgres 17"
+    assert pages.get("project").injected == "## Decisions\n- Postgres 17"
 
 
 @pytest.mark.slow

@@ -1,5 +1,5 @@
 """The whole pipeline against a model that really answers: sessions in, a reviewable change out,
-told to new sessions, used or forgotten.
+injected into new sessions, used or forgotten.
 """
 
 from __future__ import annotations
@@ -46,9 +46,10 @@ def test_a_session_becomes_a_change_that_is_accepted_and_injected(either):
     }
     review.decide(desk.home, "accepted")
     assert desk.file("memory_summary.md").startswith("v1\n")
-    told = injected.injected(desk.home, desk.scope(), 2500)
+    injected_text = injected.injected(desk.home, desk.scope(), 2500)
     assert (
-        "The shop uses pnpm, never npm" in told and f"[mem:{id_of('claude-code', session)}]" in told
+        "The shop uses pnpm, never npm" in injected_text
+        and f"[mem:{id_of('claude-code', session)}]" in injected_text
     )
     asked = len(desk.model.requests)
     again = desk.run()

@@ -1,5 +1,5 @@
-"""What the long-term memory learned arrives: it is searched, opened and told, in its own project,
-until it is forgotten.
+"""What the long-term memory learned arrives: it is searched, opened and injected, in its own
+project, until it is forgotten.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ def test_it_opens_and_goes_on(moved_in):
     assert box.index()["entries"] == len(there)
     assert "Postgres" in box.ok("search", "staging database", "-j", "-k", "1").json[0]["content"]
     assert {path: path.read_bytes() for path in box.memory.glob("*.md")} == before
-    # what was there is the owner's: sessions are told, nothing waits
+    # what was there is the owner's: sessions get it, nothing waits
     assert "Postgres 16" in box.ok("context", "claude-code").out
     # the last change can still be taken back
     box.ok("undo")

@@ -129,7 +129,7 @@ def test_asking_for_the_version_imports_no_room():
     assert done.stdout.strip() == "[]"
 
 
-def test_writing_a_note_loads_nothing_that_talks_to_the_net(memory, box):
+def test_writing_a_note_loads_nothing_that_uses_the_network(memory, box):
     """A command waits for each import."""
     code = (
         "import sys; from memsearch_engine import Memory; Memory(sys.argv[1], "

@@ -160,17 +160,19 @@ def test_what_came_from_outside_and_what_gives_orders_is_quarantined_until_relea
     assert [(h.why, bool(h.lines)) for h in found] == [("outside", False), ("suspect", True)]
     from memsearch_engine.injection.session_start import build
 
-    told = build(memory.home, memory.place.memory, 30, 2000)
+    injected = build(memory.home, memory.place.memory, 30, 2000)
     assert (
-        "Fixed the parser" in told.text
-        and "42" not in told.text
-        and "deploy" not in told.text
-        and told.left_out == 2
+        "Fixed the parser" in injected.text
+        and "42" not in injected.text
+        and "deploy" not in injected.text
+        and injected.left_out == 2
     )
     memory.trust.release([h.target for h in found])
     assert memory.trust.quarantined() == []
-    told = build(memory.home, memory.place.memory, 30, 2000, origin=memory._scope.journal.origin)
-    assert "42" in told.text and "deploy" in told.text
+    injected = build(
+        memory.home, memory.place.memory, 30, 2000, origin=memory._scope.journal.origin
+    )
+    assert "42" in injected.text and "deploy" in injected.text
     memory._scope.journal.undo()
     assert len(memory.trust.quarantined()) == 1
     entries = read_day(f"{memory.place.memory}/{DAY}.md").entries

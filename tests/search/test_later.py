@@ -1,5 +1,5 @@
-"""The later of two talks on one matter comes first where it has changed what is asked, and nowhere
-else.
+"""The later of two conversations on one topic comes first where it has changed what is asked, and
+nowhere else.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tests.evaluation import sessions
 from tests.evaluation.recall import chats
 from tests.evaluation.recall.imported import world
 
-pytestmark = pytest.mark.slow  # its talks take half a minute to index
+pytestmark = pytest.mark.slow  # its conversations take half a minute to index
 
 CHARGE = (
     "At what state of charge should a robot with a tired battery "
@@ -48,7 +48,7 @@ SHIFT = "To which calendar day do the picks of a night shift belong in the repor
 
 
 class Fleet(msgspec.Struct):
-    """The indexed talks of fleet.jsonl. ``names``: of a talk by its session."""
+    """The indexed conversations of fleet.jsonl. ``names``: of a conversation by its session."""
 
     world: tuple
     names: dict[str, str]
@@ -60,14 +60,14 @@ class Fleet(msgspec.Struct):
             SearchRequest.of_words(text, limit=limit),
         )
 
-    def talks(self, answer: Answer) -> list[str]:
+    def read_conversations(self, answer: Answer) -> list[str]:
         """Of each hit, in order."""
         return [self.names[hit.row.session] for hit in answer]
 
 
 @pytest.fixture(scope="module")
 def fleet(tmp_path_factory) -> Iterator[Fleet]:
-    stack = sessions.talks(sessions.TALKS / "fleet.jsonl")
+    stack = sessions.read_conversations(sessions.CONVERSATIONS / "fleet.jsonl")
     names, turns = sessions.written(stack)
     with world(
         tmp_path_factory.mktemp("fleet"), chats.Voice("f", [], [], []), turns, whole=False
@@ -78,7 +78,10 @@ def fleet(tmp_path_factory) -> Iterator[Fleet]:
 def test_the_conversation_that_changed_it_comes_first_and_says_why(fleet):
     answer = fleet.search(CHARGE)
     newer, older = answer.hits[:2]
-    assert fleet.talks(answer)[:2] == ["charge-2", "charge-1"] and [newer.rank, older.rank] == [
+    assert fleet.read_conversations(answer)[:2] == ["charge-2", "charge-1"] and [
+        newer.rank,
+        older.rank,
+    ] == [
         1,
         2,
     ]
@@ -89,18 +92,18 @@ def test_the_conversation_that_changed_it_comes_first_and_says_why(fleet):
         f"of a later conversation on the topic of {older.day}" in reason for reason in newer.reasons
     )
     assert newer.score >= older.score and fleet.names[answer.by_session()[0].session] == "charge-2"
-    assert fleet.talks(fleet.search(CHARGE, limit=1)) == ["charge-2"]
+    assert fleet.read_conversations(fleet.search(CHARGE, limit=1)) == ["charge-2"]
 
 
 @pytest.mark.parametrize(("asked", "stays"), [(LOGS, "charge-1"), (STOCK, "slot-1")])
 def test_another_topic_of_that_conversation_and_one_that_only_confirms_change_nothing(
     fleet, asked, stays
 ):
-    assert fleet.talks(fleet.search(asked))[0] == stays
+    assert fleet.read_conversations(fleet.search(asked))[0] == stays
 
 
 def test_who_asks_for_what_was_gets_what_was(fleet):
-    assert fleet.talks(fleet.search(f"originally: {CHARGE}"))[0] == "charge-1"
+    assert fleet.read_conversations(fleet.search(f"originally: {CHARGE}"))[0] == "charge-1"
     assert not any(hit.possibly_supersedes for hit in fleet.search(f"What was it before? {CHARGE}"))
 
 
@@ -125,7 +128,7 @@ def test_the_owners_no_is_heeded(fleet):
     said = {(name, newer.id): False for name in newer.possibly_supersedes}
     assert (
         older.id in newer.possibly_supersedes
-        and fleet.talks(fleet.search(CHARGE, said))[0] == "charge-1"
+        and fleet.read_conversations(fleet.search(CHARGE, said))[0] == "charge-1"
     )
 
 
@@ -139,7 +142,7 @@ def test_what_its_owner_has_marked_as_superseded_comes_before_nothing(fleet):
     )
 
 
-def test_of_several_later_talks_the_newest_stands_first(fleet, monkeypatch):
+def test_of_several_later_conversations_the_newest_is_first(fleet, monkeypatch):
     """Whatever puts them there: here each is."""
     _, _project, _catalog, _space = fleet.world
     monkeypatch.setattr(conversations, "ENOUGH", 0.0)
@@ -158,11 +161,11 @@ def prompted(fleet: Fleet, text: str) -> tuple[Answer, str]:
     answer = hybrid.search(Sources(catalog, space, [project]), query.with_(limit=prompt.CONSIDERED))
     topics = prompt.rate(catalog, space, project, answer)
     origin = Origin(home)
-    telling, _ = prompt.select(
+    injection, _ = prompt.select(
         home, Settings().recall, origin, project.memory, answer, query.text, "codex", "s", topics
     )
     origin.close()
-    return answer, telling.text
+    return answer, injection.text
 
 
 def test_at_a_prompt_both_are_injected_and_the_older_one_names_the_newer(fleet):
@@ -172,7 +175,7 @@ def test_at_a_prompt_both_are_injected_and_the_older_one_names_the_newer(fleet):
         answer.hits[0],
         next(hit for hit in answer.hits if hit.id in answer.hits[0].possibly_supersedes),
     )
-    assert fleet.talks(answer)[0] == "shift-2"
+    assert fleet.read_conversations(answer)[0] == "shift-2"
     assert f"[mem:{newer.id}]" in lines[0] and "where it differs" not in lines[0]
     (second,) = (line for line in lines if f"[mem:{older.id}]" in line)
     assert f"(where it differs, that of {newer.day} holds)" in second
@@ -193,8 +196,8 @@ def test_more_notes_of_one_conversation_and_topic_make_each_likelier_to_be_relev
 
 
 def test_what_chance_puts_beside_a_note_tells_nothing(fleet, tmp_path):
-    """Where a project has one talk, whatever is asked finds it."""
-    stack = sessions.talks(sessions.TALKS / "fleet.jsonl")
+    """Where a project has one conversation, whatever is asked finds it."""
+    stack = sessions.read_conversations(sessions.CONVERSATIONS / "fleet.jsonl")
     _, turns = sessions.written(stack._replace(chats={"pick-1": stack.chats["pick-1"]}))
     with world(tmp_path, chats.Voice("one", [], [], []), turns, whole=False) as (
         _,
@@ -211,7 +214,7 @@ def test_what_chance_puts_beside_a_note_tells_nothing(fleet, tmp_path):
     _, project, catalog, space = fleet.world
     hits = fleet.search(CROSSING).hits
     assert any(judge.companions(catalog, space, project, hits))
-    for hit in hits:  # written by hand: of no talk
+    for hit in hits:  # written by hand: of no conversation
         hit.row.session = ""
     assert judge.companions(catalog, space, project, hits) == [0.0] * len(hits)
 
@@ -257,7 +260,7 @@ def test_what_has_no_day_is_neither_earlier_nor_later(fleet):
 
 @pytest.fixture
 def linked(fleet) -> Iterator[Callable[..., None]]:
-    """Say of a note of a talk that one of another talk amends it; taken back at the end."""
+    """Mark a note as amended by a note of another conversation; undone at the end."""
     _, project, catalog, _ = fleet.world
     before = catalog.links.of(project.id)
 
@@ -280,12 +283,12 @@ def linked(fleet) -> Iterator[Callable[..., None]]:
 
 
 def test_a_known_supersession_on_the_same_topic_counts_for_its_neighbours(fleet, linked):
-    """And for no other matter of that talk."""
+    """And for no other topic of that conversation."""
     _, project, catalog, space = fleet.world
     of = {name: session for session, name in fleet.names.items()}
 
-    def hit(asked: str, talk: str) -> Hit:
-        return next(hit for hit in fleet.search(asked).hits if hit.row.session == of[talk])
+    def hit(asked: str, conversation: str) -> Hit:
+        return next(hit for hit in fleet.search(asked).hits if hit.row.session == of[conversation])
 
     def amended(*hits: Hit) -> dict[str, float]:
         return {
@@ -300,9 +303,9 @@ def test_a_known_supersession_on_the_same_topic_counts_for_its_neighbours(fleet,
         "charge-1",
     )
     logs, newer = hit(LOGS, "charge-1"), hit(STOCK, "slot-2")
-    talk = catalog.of_session(project.id, "claude-code", of["charge-1"], 50)
+    conversation = catalog.of_session(project.id, "claude-code", of["charge-1"], 50)
     beside = [
-        row.entry_id for row in talk[-4:] if row.entry_id != stopped.id
+        row.entry_id for row in conversation[-4:] if row.entry_id != stopped.id
     ]  # its first matter took four turns
     assert beside and not amended(stopped, newer)
     for name in beside:
@@ -318,10 +321,10 @@ def test_a_known_supersession_on_the_same_topic_counts_for_its_neighbours(fleet,
 
 
 @pytest.mark.slow
-def test_a_person_and_an_agent_see_which_of_two_talks_holds(box: Box):
-    """On the command line, for scripts, and as an agent is told over MCP."""
+def test_a_person_and_an_agent_see_which_of_two_conversations_holds(box: Box):
+    """On the command line, for scripts, and for an agent over MCP."""
     for day, (name, turns) in enumerate(
-        sessions.talks(sessions.TALKS / "fleet.jsonl").chats.items(), 1
+        sessions.read_conversations(sessions.CONVERSATIONS / "fleet.jsonl").chats.items(), 1
     ):
         date = f"2026-{1 + day // 28:02d}-{1 + day % 28:02d}"
         box.write(
@@ -342,11 +345,11 @@ def test_a_person_and_an_agent_see_which_of_two_talks_holds(box: Box):
     shown = box.ok("search", CHARGE, "--weak").out
     assert f"of {first['day']} is later" in shown
     with Memory(str(box.project), home=box.home) as memory:
-        told = answers.recall(memory, CHARGE, 5, 2000)
-    (note,) = (note for note in told.notes if note.id == older["entry_id"])
+        injected = answers.recall(memory, CHARGE, 5, 2000)
+    (note,) = (note for note in injected.notes if note.id == older["entry_id"])
     assert (
         note.later == first["entry_id"]
-        and f"where it differs, [mem:{note.later[:12]}] holds" in told.memory
+        and f"where it differs, [mem:{note.later[:12]}] holds" in injected.memory
     )
 
 

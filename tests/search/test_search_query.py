@@ -55,8 +55,8 @@ def test_a_prompt_asks_nothing_of_the_past_or_the_present():
     """ "The page that we had before": what a person tells an agent is no question about notes."""
     words = "what was the limit before, and what is it now"
     assert parse(words, TODAY).asks_for_past or parse(words, TODAY).asks_for_present
-    told = SearchRequest.of_words(words, is_prompt=True)
-    assert not told.asks_for_past and not told.asks_for_present
+    injected = SearchRequest.of_words(words, is_prompt=True)
+    assert not injected.asks_for_past and not injected.asks_for_present
 
 
 @pytest.mark.parametrize(

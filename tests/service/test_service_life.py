@@ -243,8 +243,8 @@ def test_who_waits_when_it_stops_is_answered(box, how):
 
 @pytest.mark.slow
 def test_a_command_right_after_sigterm_works(box):
-    """The old service holds the lock for a moment; who comes meanwhile must not be told that
-    nothing starts.
+    """The old service holds the lock for a moment; a client of that moment must not get the answer
+    that nothing starts.
     """
     box.fill()
     box.index()
@@ -524,7 +524,7 @@ def test_unix_users_other_than_the_owner_are_refused(box):
 @pytest.mark.slow
 def test_nothing_is_written_outside_and_nothing_is_looked_up(box):
     """onnxruntime 1.31 keeps a device id in ~/.cache and asks for its maker's server, unless it is
-    told not to.
+    no longer do.
     """
     empty, temporary = box.root / "empty-home", box.root / "tmp"
     for folder in (empty, temporary):

@@ -43,7 +43,7 @@ class Person:
     def pull(self) -> None:
         git(self.project, "pull", "-q", "--no-rebase")
 
-    def told(self) -> str:
+    def injected(self) -> str:
         return self.memory.context().text
 
     def found(self, query: str) -> list:

@@ -35,8 +35,8 @@ def test_a_link_in_the_shared_folder_leads_to_nobody_s_own_notes(people: tuple[P
     ana.push()
     ben.pull()
     assert (
-        ben.told().count("Mine alone") == 1
-        and "[shared" not in ben.told()
+        ben.injected().count("Mine alone") == 1
+        and "[shared" not in ben.injected()
         and not ben.sharing.listed()
     )
     with pytest.raises(UsageError, match="nothing to pack"):
@@ -86,7 +86,7 @@ def test_what_has_no_author_or_no_day_is_read_by_nobody_and_named(
     _, ben = people
     put(ben, name.format(day=TODAY), "### 01:00\n<!-- id:handmade1 -->\n- by nobody\n")
     ben.push()
-    assert "nobody" not in ben.told() and not ben.found("nobody") and not ben.sharing.listed()
+    assert "nobody" not in ben.injected() and not ben.found("nobody") and not ben.sharing.listed()
     assert any("<author>" in why for _, why in ben.memory.files.unreadable())
 
 
@@ -101,12 +101,12 @@ def test_a_crowd_and_the_future_push_nothing_of_one_s_own_out(people: tuple[Pers
     put(ben, "eve/2999-12-31.md", "### 01:00\n<!-- id:handmade99 -->\n- from the future\n")
     ben.push()
     ben.memory.add("My own")
-    told = ben.told()
+    injected = ben.injected()
     assert (
-        "My own" in told
-        and "future" not in told
-        and 0 < told.count("[shared: p") <= 10
-        and "2999" not in told
+        "My own" in injected
+        and "future" not in injected
+        and 0 < injected.count("[shared: p") <= 10
+        and "2999" not in injected
     )
     assert ben.memory.context("codex").text.index("My own") < ben.memory.context(
         "codex"
@@ -117,7 +117,7 @@ def test_a_crowd_and_the_future_push_nothing_of_one_s_own_out(people: tuple[Pers
 def test_what_is_prepared_for_hooks_is_what_each_agent_would_get(
     people: tuple[Person, Person], own: int
 ):
-    """It is read once, for agents that are told much and such that are told little."""
+    """It is read once, for agents that get much and agents that get little."""
     _, ben = people
     for number in range(1, 10):
         entries = (
@@ -148,7 +148,7 @@ def test_the_author_does_not_get_his_copy_also_where_the_note_is_gone(
     ana.push()
     ben.pull()
     ana.memory.delete(note.id)
-    assert "Postgres" not in ana.told() and "Postgres" in ben.told()
+    assert "Postgres" not in ana.injected() and "Postgres" in ben.injected()
     assert [one.since for one in ana.sharing.listed()] == ["gone"]
 
 
@@ -338,9 +338,9 @@ def test_holding_and_releasing_again_leaves_the_team_s_file_as_it_was(
     trust = ben.memory.trust
     (one,) = ben.sharing.listed()
     trust.quarantine([ben.memory.files.section(one.entry_id).target])
-    assert "frozen" not in ben.told()
+    assert "frozen" not in ben.injected()
     trust.release([ben.memory.files.section(one.entry_id).target])
-    assert "frozen" in ben.told() and git(ben.project, "status", "--short") == ""
+    assert "frozen" in ben.injected() and git(ben.project, "status", "--short") == ""
 
 
 def test_what_is_released_as_a_whole_is_still_known_by_how_it_came(
@@ -351,9 +351,9 @@ def test_what_is_released_as_a_whole_is_still_known_by_how_it_came(
     ana.share(note.id)
     ana.memory.trust.release_folder()
     (copy,) = ana.sharing.listed()
-    assert copy.is_mine and "[shared" not in ana.told()
+    assert copy.is_mine and "[shared" not in ana.injected()
     ana.memory.edit(copy.entry_id, "- Deploys are frozen on Fridays")
-    assert ana.sharing.listed()[0].is_mine and "[shared" not in ana.told()
+    assert ana.sharing.listed()[0].is_mine and "[shared" not in ana.injected()
     # a note of a pack that was let in by hand is still one that nobody has worked on
     ana.sharing.pack(str(tmp_path / "one.pack"), ana.sharing.plan([note.id], author="ana"))
     ben.sharing.take(ben.sharing.open(str(tmp_path / "one.pack")))

@@ -1,4 +1,4 @@
-"""What others have shared, where agents are told unasked, and where they ask: always as somebody's
+"""What others have shared, injected into agents and where they ask: always as another person's
 word.
 """
 
@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Box
-from tests.injection.corpus import case, furnish, prepared, told
-from tests.mcp.test_mcp import talk
+from tests.injection.corpus import case, furnish, injected, prepared
+from tests.mcp.test_mcp import conversation
 from tests.sharing.conftest import git
 
 RETURNS = case("data", "data-05")
@@ -59,9 +59,9 @@ def test_at_a_prompt_and_before_an_action_the_author_is_named(box: Box):
             "new_string": "y",
         },
     }
-    said = told(box.ok("hook", "claude-code", "PreToolUse", stdin=json.dumps(payload)))
+    said = injected(box.ok("hook", "claude-code", "PreToolUse", stdin=json.dumps(payload)))
     assert "2026-02-13 [shared: mara]: `app/catalog/cache.py` must keep" in said, said
-    # what is not committed any more as it stands is told no more
+    # what is no longer committed as it is now is no longer injected
     file = box.project / ".memsearch/shared/mara/2026-02-12.md"
     file.write_text(file.read_text().replace("Returns are netted", "Returns are doubled"))
     box.index()
@@ -82,4 +82,4 @@ def test_an_agent_that_asks_sees_the_author(box: Box):
         opened = await client.call_tool("open", {"id": first["id"][:12]})
         assert "shared: mara" in opened.structured_content["memory"]
 
-    talk(box, said)
+    conversation(box, said)

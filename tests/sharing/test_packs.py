@@ -131,7 +131,7 @@ def test_what_was_changed_here_too_stands_twice_until_it_is_decided(
     received = other.sharing.open(str(path))
     assert other.sharing.take(received)[1] == [there.entry_id]
     assert sorted(other.texts()) == ["- Staging runs Postgres 15", "- Staging runs Postgres 17"]
-    assert "Postgres" not in other.memory.context().text  # neither is told
+    assert "Postgres" not in other.memory.context().text  # neither is injected
 
 
 def test_what_was_deleted_here_stays_away(two: tuple[Machine, Machine], tmp_path: Path):

@@ -536,7 +536,7 @@ def test_commands_that_may_be_defined_in_other_ways(project):
     assert [f.state for f in found] == ["fresh", "unknown", "unknown", "fresh"]
 
 
-def test_a_squash_after_the_main_line_went_on_is_not_told_apart(project):
+def test_a_squash_after_the_main_line_went_on_is_not_recognised(project):
     lines = BODY.splitlines(keepends=True)
     project.branch("feature/x")
     project.write("a.txt", "".join(["new\n", *lines[1:]]))

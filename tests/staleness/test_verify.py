@@ -163,10 +163,10 @@ def test_sessions_and_agents_get_the_state_of_references(box, memory):
     gone, _, _ = reversed([note.id for note in memory.entries()])
     memory.index()
     memory.staleness.verify()
-    told = memory.injection.preview(
+    injected = memory.injection.preview(
         "Where does the redis cache live and how is get_or_set used there?"
     )
-    assert "(since then: app/cache.py was removed on 2026-03-01" in told.text
+    assert "(since then: app/cache.py was removed on 2026-03-01" in injected.text
     assert "(since then: app/keep.py is lib/kept.py since 2026-02-01" in memory.context().text
     from memsearch_tui.mcp_server import answers
 

@@ -149,7 +149,7 @@ def test_a_note_that_was_changed_on_both_branches_is_decided_later(repo: Repo):
         "- one, and the side's",
     }
     box.ok("trust", "release", "--here")
-    assert "one, and" not in box.run("context", "claude-code").out  # neither is told
+    assert "one, and" not in box.run("context", "claude-code").out  # neither is injected
     listed = box.run("sync", "conflicts").out
     assert "main's" in listed and "side's" in listed
     box.ok("sync", "conflicts", case["id"][:8], "--keep", "other")

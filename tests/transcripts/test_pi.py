@@ -54,8 +54,8 @@ def test_what_pi_puts_before_the_words_is_not_the_persons(tmp_path):
     lines[-1]["message"]["content"] = [{"type": "thinking", "thinking": "hm"}, call]
     # it was killed there, resumed, and answered: nothing was typed ahead
     result = pi_line(9, "toolResult", "done", toolCallId="c", isError=False)
-    told = {"type": "text", "text": '<memsearch-memory id="1">\nnote\n</memsearch-memory>'}
-    result["message"]["content"].append(told)
+    injected = {"type": "text", "text": '<memsearch-memory id="1">\nnote\n</memsearch-memory>'}
+    result["message"]["content"].append(injected)
     lines += [
         result,
         pi_line(20, "user", "go on"),

@@ -327,8 +327,8 @@ def test_no_row_of_gooses_database_and_no_line_is_fatal(tmp_path_factory, rows, 
     db.execute(
         "INSERT INTO sessions VALUES ('s', 'x', 'user', 'odd', 7, ?)", (json.dumps(extensions),)
     )
-    for role, content, at, told in rows:
-        row = (role, json.dumps(content), at, json.dumps(told))
+    for role, content, at, injected in rows:
+        row = (role, json.dumps(content), at, json.dumps(injected))
         db.execute("INSERT INTO messages VALUES (NULL, 's', ?, ?, ?, ?)", row)
     db.commit()
     db.close()

@@ -277,7 +277,7 @@ def test_a_file_of_nobodys_is_refused_so_that_its_reader_looks_elsewhere(tmp_pat
         locate.recognise(str(file))
 
 
-def test_two_sessions_of_one_name_are_told_apart_by_their_files(tmp_path):
+def test_two_sessions_of_one_name_are_distinguished_by_their_files(tmp_path):
     for folder, cwd in (("--a--", "/a"), ("--b--", "/b")):
         file = tmp_path / "sessions" / folder / f"2026-11-25T09-30-0{len(cwd)}-000Z_work.jsonl"
         file.parent.mkdir(parents=True)

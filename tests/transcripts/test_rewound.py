@@ -43,7 +43,7 @@ def replaced(session) -> dict[str, str]:
     return found
 
 
-def talk(*said: tuple[int, str, int]) -> list[dict]:
+def conversation(*said: tuple[int, str, int]) -> list[dict]:
     """A prompt and its answer each. *said*: the prompt's number (the answer has the next one),
     text, the line that it follows.
     """
@@ -74,11 +74,11 @@ def talk(*said: tuple[int, str, int]) -> list[dict]:
 def test_claude_code_s_prompt_that_follows_an_earlier_line_replaces_what_came_after(
     tmp_path, said, expected
 ):
-    assert replaced(of_claude(tmp_path, *talk(*said))) == expected
+    assert replaced(of_claude(tmp_path, *conversation(*said))) == expected
 
 
 def test_only_what_a_person_typed_replaces_a_turn(tmp_path):
-    rows = talk((1, "a", 90), (3, "b", 2))
+    rows = conversation((1, "a", 90), (3, "b", 2))
     result = [{"type": "tool_result", "tool_use_id": "t", "content": "x"}]
     for number, more in enumerate(
         ({"isMeta": True}, {"isSidechain": True}, {"isCompactSummary": True})
@@ -90,9 +90,12 @@ def test_only_what_a_person_typed_replaces_a_turn(tmp_path):
 
 def test_a_rewind_is_found_also_by_an_index_that_is_read_on(tmp_path, monkeypatch):
     monkeypatch.setattr(jsonl, "_WORTH_AN_INDEX", 1)
-    rows = [line(80, "system", "x" * jsonl._HEAD), *talk((1, "a", 90), (3, "b", 2), (5, "B", 2))]
+    rows = [
+        line(80, "system", "x" * jsonl._HEAD),
+        *conversation((1, "a", 90), (3, "b", 2), (5, "B", 2)),
+    ]
     assert replaced(of_claude(tmp_path, *rows, cache=tmp_path / "cache")) == {"b": "B"}
-    rows += talk((7, "c", 6), (9, "C", 6))[1:]
+    rows += conversation((7, "c", 6), (9, "C", 6))[1:]
     for _ in range(2):
         assert replaced(of_claude(tmp_path, *rows, cache=tmp_path / "cache")) == {
             "b": "B",
@@ -102,12 +105,12 @@ def test_a_rewind_is_found_also_by_an_index_that_is_read_on(tmp_path, monkeypatc
 
 def test_a_local_command_or_an_attachment_between_the_rewind_and_the_prompt_hides_nothing(tmp_path):
     model = "<command-name>/model</command-name>\n<command-args></command-args>"
-    rows = talk((1, "a", 90), (3, "b", 2))
+    rows = conversation((1, "a", 90), (3, "b", 2))
     rows += [
         user(20, model, parentUuid=uuid(2)),
         user(21, "<local-command-stdout>Set</local-command-stdout>", parentUuid=uuid(20)),
         line(22, "attachment", "x", parentUuid=uuid(21)),
-        *talk((5, "B", 22))[1:],
+        *conversation((5, "B", 22))[1:],
     ]
     assert replaced(of_claude(tmp_path, *rows)) == {"b": "B"}
 

@@ -619,14 +619,14 @@ def test_a_draft_is_offered_after_a_crash(world):
         Library(Memory(str(other), home=world.home)), theme="memsearch-dark", live=False
     )
 
-    async def told(pilot):
+    async def injected(pilot):
         return [str(pilot.app.screen.query_one("#status").content)]
 
     async def nothing(pilot):
-        assert await told(pilot) == [""]  # the note is not here
+        assert await injected(pilot) == [""]  # the note is not here
 
     async def offered(pilot):
-        assert any("not saved" in words for words in await told(pilot))
+        assert any("not saved" in words for words in await injected(pilot))
 
     drive(world.app(), offered)
     drive(elsewhere, nothing)

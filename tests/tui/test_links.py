@@ -68,8 +68,8 @@ def test_a_link_is_shown_before_it_is_opened(world, monkeypatch, opens):
         await pilot.press("o", "down", "enter")
         await settled(pilot)
         assert browser.opened == ["http://two.example.org/x"]
-        told = str(app.screen.query_one("#status").content)
-        assert "http://two.example.org/x" in told and ("copied" in told) is not opens
+        injected = str(app.screen.query_one("#status").content)
+        assert "http://two.example.org/x" in injected and ("copied" in injected) is not opens
 
     drive(app, steps)
 

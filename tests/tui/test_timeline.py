@@ -52,10 +52,10 @@ def test_a_day_with_another_number_of_notes_than_was_known_moves_what_comes_afte
 ):
     """Headings in a fence are counted, as a file that is not indexed is not parsed for a number."""
     world.day("2026-02-10").write_text("# 2026-02-10\n\n### 10:00\n- a\n\n```\n### no entry\n```\n")
-    told = []
-    rows = Timeline(library, lambda: told.append(1))
+    injected = []
+    rows = Timeline(library, lambda: injected.append(1))
     assert len(rows) == 9 and rows[3] == ("", "2026-02-09")
-    assert rows[2] == ("", "") and told == [1]
+    assert rows[2] == ("", "") and injected == [1]
     rows.settle()
     assert len(rows) == 8 and rows[2] == ("", "2026-02-09")
 

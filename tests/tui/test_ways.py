@@ -242,6 +242,6 @@ def test_the_demo_has_a_long_conversation_and_weeks_of_activity(tmp_path, monkey
     ]
     assert max(lines) > 20
     with Memory(str(made.projects["orders-api"]), home=home) as memory:
-        told = memory.injection.log()
-        assert {note.outcome for receipt in told for note in receipt.notes} == {"", "cited"}
+        injected = memory.injection.log()
+        assert {note.outcome for receipt in injected for note in receipt.notes} == {"", "cited"}
     assert SESSION

@@ -4,7 +4,7 @@ The note that resembles a prompt often only states the problem. The decision is 
 which may hardly name the topic. This module follows the topic through the turns around the note,
 and chooses the lines that settle it: changes that were made, answers after a question, summaries,
 and the person's last words. Questions, proposals and courtesies are not chosen. The words and
-weights were chosen on sde-bench and on tests/evaluation/talks/fleet.jsonl
+weights were chosen on sde-bench and on tests/evaluation/conversations/fleet.jsonl
 (``python -m tests.evaluation.sessions`` prints the share of a decision's words that is injected).
 """
 

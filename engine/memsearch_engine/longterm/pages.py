@@ -69,7 +69,7 @@ class PageState(msgspec.Struct):
     """A page and its pending changes.
 
     Attributes:
-        told: the text that may be injected.
+        injected: the text that may be injected.
         strange: lines that nobody accepted or released.
         draft, reason: the id of the pending proposal, and the model's reason for it.
         enabled_by: the agent that enables proposals in its settings.
@@ -78,7 +78,7 @@ class PageState(msgspec.Struct):
     page: Page
     path: str
     text: str
-    told: str
+    injected: str
     strange: list[Spot]
     waiting: list[Hunk]
     draft: str = ""

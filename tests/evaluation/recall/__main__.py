@@ -50,7 +50,7 @@ class Asked(NamedTuple):
     Attributes:
         right: id of the relevant note; empty if there is none.
         superseded: id of the first version of that note; empty if it was not changed.
-        told: ids of the injected notes.
+        injected: ids of the injected notes.
         stage: where the right note was lost; ``injected`` if it was not, empty without one.
     """
 
@@ -60,7 +60,7 @@ class Asked(NamedTuple):
     superseded: str
     answer: Answer
     features: list[tuple[str, tuple[float, ...]]]
-    told: list[str]
+    injected: list[str]
     tokens: int
     ms: float
     stage: str
@@ -127,10 +127,10 @@ def edits(what: str, folder: Path, voices: list[chats.Voice], noise: int) -> Non
 
     This is a decision, an earlier version of it, or a routine note.
     """
-    told: Counter[str] = Counter()
+    injected: Counter[str] = Counter()
     took: list[float] = []
     for voice in voices:
-        turns, decided = chats.told(voice, noise)
+        turns, decided = chats.injected(voice, noise)
         newest = {said[-1].entry for said in decided.values()}
         older = {turn.entry for said in decided.values() for turn in said[:-1]}
         by_case = {
@@ -160,18 +160,18 @@ def edits(what: str, folder: Path, voices: list[chats.Voice], noise: int) -> Non
                         if said[0] in older
                         else "a chore"
                     )
-                    told[f"{kind}: {outcome}"] += 1
+                    injected[f"{kind}: {outcome}"] += 1
     print(
         f"\n{what}: files, and what is injected before an edit of them "
         f"(median {statistics.median(took):.0f} ms)"
     )
-    for line, count in sorted(told.items()):
+    for line, count in sorted(injected.items()):
         print(f"  {line:45s} {count:4d}")
 
 
 def ask(folder: Path, voice: chats.Voice, noise: int, model: str = "") -> list[Asked]:
     """Send every prompt of a voice, and return the injections."""
-    turns, decided = chats.told(voice, noise)
+    turns, decided = chats.injected(voice, noise)
     found = []
     with world(folder, voice, turns, model=model) as (home, project, catalog, space):
         origin, limits = Origin(home), Settings().recall
@@ -184,7 +184,7 @@ def ask(folder: Path, voice: chats.Voice, noise: int, model: str = "") -> list[A
             answer = prompt.without_questions(hybrid.search(sources, query))
             features = list(zip([hit.id for hit in answer.hits], judge.features(answer.hits)))
             topics = prompt.rate(catalog, space, project, answer)
-            telling, notes = prompt.select(
+            injection, notes = prompt.select(
                 home,
                 limits,
                 origin,
@@ -197,7 +197,7 @@ def ask(folder: Path, voice: chats.Voice, noise: int, model: str = "") -> list[A
             )
             took = (time.perf_counter() - start) * 1000
             right, superseded = (said[-1] if said else ""), (said[0] if len(said) > 1 else "")
-            told = [note.entry for note in notes]
+            injected = [note.entry for note in notes]
             found.append(
                 Asked(
                     voice.name,
@@ -206,10 +206,10 @@ def ask(folder: Path, voice: chats.Voice, noise: int, model: str = "") -> list[A
                     superseded,
                     answer,
                     features,
-                    told,
-                    telling.tokens,
+                    injected,
+                    injection.tokens,
                     took,
-                    _stage(sources, query, right, answer, telling) if right else "",
+                    _stage(sources, query, right, answer, injection) if right else "",
                 )
             )
         origin.close()
@@ -243,11 +243,11 @@ def table(what: str, asked: list[Asked]) -> None:
     amended = [a for a in cases if a.superseded]
     print(
         f"\n{what}: {len(cases)} prompts with a decision, "
-        f"{len(amended)} of them amended, {len(none)} on which nothing bears"
+        f"{len(amended)} of them amended, {len(none)} for which no note is relevant"
     )
     print(
         f"{'':12s} {'n':>4s} {'first':>6s} {'in 3':>6s} {'in 10':>6s} "
-        f"{'superseded 1st':>14s} {'told':>6s} {'right told':>11s} {'superseded told':>15s}"
+        f"{'superseded 1st':>14s} {'injected':>8s} {'right':>11s} {'superseded':>15s}"
     )
     rows = [
         (style, [a for a in cases if a.case["style"] == style])
@@ -256,21 +256,24 @@ def table(what: str, asked: list[Asked]) -> None:
     for name, chosen in [*rows, ("amended", amended), ("all", cases)]:
         first, three, ten = (sum(a.right in a.hits[:k] for a in chosen) for k in (1, 3, 10))
         old = sum(a.superseded == a.hits[0] for a in chosen if a.superseded and a.hits)
-        told, right = sum(bool(a.told) for a in chosen), sum(a.right in a.told for a in chosen)
-        wrong = sum(a.superseded in a.told for a in chosen if a.superseded)
+        injected, right = (
+            sum(bool(a.injected) for a in chosen),
+            sum(a.right in a.injected for a in chosen),
+        )
+        wrong = sum(a.superseded in a.injected for a in chosen if a.superseded)
         n = len(chosen) or 1
         print(
             f"{name:12s} {len(chosen):4d} {first / n:6.2f} {three / n:6.2f} "
-            f"{ten / n:6.2f} {old:14d} {told / n:6.2f} {right / n:11.2f} {wrong:15d}"
+            f"{ten / n:6.2f} {old:14d} {injected / n:8.2f} {right / n:11.2f} {wrong:15d}"
         )
-    false = sum(bool(a.told) for a in none)
-    tokens = [a.tokens for a in asked if a.told]
-    notes = sum(len(a.told) for a in asked)
-    bears = sum(a.right in a.told for a in cases)
+    false = sum(bool(a.injected) for a in none)
+    tokens = [a.tokens for a in asked if a.injected]
+    notes = sum(len(a.injected) for a in asked)
+    right = sum(a.right in a.injected for a in cases)
     print(
         f"false injections {false} of {len(none)} ({false / len(none):.1%}); "
         f"always the first three: {len(none)} of {len(none)}\n"
-        f"of {notes} notes told {bears} are the decision ({bears / max(1, notes):.0%}); "
+        f"of {notes} notes injected {right} are the decision ({right / max(1, notes):.0%}); "
         "always the first three: "
         f"{sum(a.right in a.hits[:3] for a in cases)} of {3 * len(asked)} "
         f"({sum(a.right in a.hits[:3] for a in cases) / 3 / len(asked):.0%})\n"
@@ -305,7 +308,7 @@ def fitted(asked: list[Asked]) -> None:
             found[number] = max(found[number], sure)
     cases = np.array([bool(a.right) for a in asked])
     print(
-        f"{'enough':>7s} {'told where something bears':>27s} "
+        f"{'enough':>7s} {'injected where relevant':>27s} "
         f"{'the right one':>14s} {'false':>6s} {'notes':>6s}"
     )
     for enough in (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6):
@@ -319,7 +322,7 @@ def fitted(asked: list[Asked]) -> None:
 def misses(asked: list[Asked]) -> None:
     for a in asked:
         sure = {hit.id: f"{hit.confidence:.2f}" for hit in a.answer.hits}
-        if (a.right and a.right not in a.told) or (a.told and not a.right):
+        if (a.right and a.right not in a.injected) or (a.injected and not a.right):
             print(
                 f"\n{a.case['id']} {a.case.get('style', '')}: {a.case['prompt'][:200]}\n"
                 f"  right {a.right} {sure.get(a.right, 'not found')}"

@@ -78,7 +78,7 @@ def voices(names: tuple[str, ...] = ()) -> list[Voice]:
     return found
 
 
-def told(voice: Voice, noise: int, seed: int = 3) -> tuple[list[Said], dict[str, list[Said]]]:
+def injected(voice: Voice, noise: int, seed: int = 3) -> tuple[list[Said], dict[str, list[Said]]]:
     """All turns of a voice in their order, and by case its decision followed by what amended it."""
     chance = random.Random(f"{voice.name}/{seed}")
     words: list[tuple[float, str, str, str]] = []  # when in the year, asked, answered, case

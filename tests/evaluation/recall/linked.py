@@ -100,11 +100,11 @@ def table(folder: Path, noise: int) -> None:
 
 
 def against(folder: Path, noise: int) -> None:
-    """Print how well what agents keep themselves is told to be contradicted: each of the short
+    """Print how well what agents keep themselves is recognised as contradicted: each of the short
     notes as if it were such a memory.
     """
     (voice,) = chats.voices((_AMONG,))
-    _, decided = chats.told(voice, noise)
+    _, decided = chats.injected(voice, noise)
     written = short.written()
     right = {(pair.older, pair.newer) for pair in written if pair.amends}
     right |= {
@@ -158,7 +158,7 @@ def said(pairs: Iterable[Judged]) -> list[Judged]:
 
 
 def of_voice(folder: Path, voice: chats.Voice, noise: int) -> list[Judged]:
-    turns, decided = chats.told(voice, noise)
+    turns, decided = chats.injected(voice, noise)
     right = {(said[0].entry, said[-1].entry) for said in decided.values() if len(said) > 1}
     topics = {turn.entry: number for number, said in enumerate(decided.values()) for turn in said}
     with world(folder, voice, turns) as (_, project, catalog, space):
@@ -167,7 +167,7 @@ def of_voice(folder: Path, voice: chats.Voice, noise: int) -> list[Judged]:
 
 def _of_short(folder: Path, noise: int) -> list[Judged]:
     (voice,) = chats.voices((_AMONG,))
-    _, decided = chats.told(voice, noise)
+    _, decided = chats.injected(voice, noise)
     with short.world(folder, voice, noise) as (_, project, catalog, space):
         written = short.written()
         right = {(pair.older, pair.newer) for pair in written if pair.amends}

@@ -61,7 +61,7 @@ def world(
     """A home whose project has the pairs, the older ones in spring and the newer ones in autumn,
     and turns of *voice* between.
     """
-    turns, _ = chats.told(voice, noise)
+    turns, _ = chats.injected(voice, noise)
     with _home(folder / "short", _days(_lines(), turns)) as made:
         yield made
 
