@@ -258,13 +258,13 @@ def test_a_plugin_that_knows_its_branch_is_believed(box: Box, injected):
     line = {
         "type": "custom_message",
         "customType": "memsearch",
-        "content": injected(agent="pi", injected=False),
+        "content": injected(agent="pi", told=False),
     }
     assert "Postgres 16" in line["content"]
     assert injected(line, agent="pi") == "" and "Postgres 16" in injected(
-        line, agent="pi", injected=False
+        line, agent="pi", told=False
     )
-    assert injected(agent="pi", injected=True) == ""
+    assert injected(agent="pi", told=True) == ""
 
 
 @pytest.mark.slow
