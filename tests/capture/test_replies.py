@@ -172,6 +172,89 @@ def test_a_question_from_outside_makes_its_reply_wait_too():
     assert reply.in_reply_to and reply.outside
 
 
+def test_a_command_or_an_interrupted_prompt_between_a_question_and_its_reply_hides_nothing():
+    said = [turn("look", ASKED), turn("!ls", "", ("Bash", "ls")), turn("wait", ""), turn("yes", "")]
+
+    class Said:
+        def turns(self, first: int, last: int) -> list[Turn]:
+            return said[first:last]
+
+    (reply,) = replies.in_context(Said(), 3)  # type: ignore[arg-type]
+    assert reply.in_reply_to == "I found an old script. Shall I remove deploy.sh?"
+    assert not replies.is_short("!ls")
+
+
+DENIED = (
+    "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was "
+    "a file edit, the new_string was NOT written to the file). "
+)
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "output", "line"),
+    [
+        (
+            "Bash",
+            "make deploy",
+            f"{DENIED}To tell you how to proceed, the user said:\nuse staging\n\nNote: The user's "
+            "next message may contain a correction",
+            "The user refused `make deploy`: use staging",
+        ),
+        (
+            "Edit",
+            '{"file_path": "/p/gate.toml"}',
+            f"{DENIED}STOP what you are doing",
+            "The user refused `/p/gate.toml`",
+        ),
+        (
+            "bash",
+            "rm -f x",
+            "The user rejected permission to use this specific tool call with the following "
+            "feedback: keep it",
+            "The user refused `rm -f x`: keep it",
+        ),
+        ("exec_command", "rm x", "exec command rejected by user", "The user refused `rm x`"),
+        (
+            "run_shell_command",
+            "rm x",
+            "[Operation Cancelled] Reason: User denied execution.",
+            "The user refused `rm x`",
+        ),
+        (
+            "Bash",
+            "rm x",
+            'Tool "Bash" was not run because the user rejected the approval request.',
+            "The user refused `rm x`",
+        ),
+    ],
+)
+def test_a_refused_tool_call_is_noted_as_refused_alone(tool, given, output, line):
+    asked = turn("deploy", "I stopped.")
+    asked.tools = [ToolCall(tool, given, output, True)]
+    assert extract.extract(asked).splitlines() == [
+        "- User asked: deploy",
+        "- I stopped.",
+        f"- {line}",
+    ]
+
+
+def test_a_failed_edit_changed_no_file():
+    asked = turn("deploy", "I stopped.")
+    asked.tools = [ToolCall("Edit", '{"file_path": "/p/x"}', "String to replace not found", True)]
+    assert "Files changed" not in extract.extract(asked)
+
+
+def test_what_the_person_answered_to_a_tool_is_noted():
+    answered = (
+        'User has answered your questions: "Which database?"="Postgres". You can now continue with '
+        "the user's answers in mind."
+    )
+    asked = turn("ok", "")
+    asked.tools = [ToolCall("AskUserQuestion", "{}", answered)]
+    assert not extract.is_trivial(asked)
+    assert '- The user answered: "Which database?"="Postgres"' in extract.extract(asked)
+
+
 def test_times_at_the_calendar_s_ends_end_nothing():
     for stamp in ("9999-12-31T23:59:59.999Z", "0001-01-01T00:00:00Z", "no time"):
         assert (

@@ -77,6 +77,15 @@ def test_claude_code_s_prompt_that_follows_an_earlier_line_replaces_what_came_af
     assert replaced(of_claude(tmp_path, *conversation(*said))) == expected
 
 
+def test_a_first_prompt_that_was_edited_replaces_all_turns(tmp_path):
+    first, *rest = talk((1, "a", 90), (3, "b", 2), (5, "A", 90), (7, "c", 6))[1:]
+    rows = [{**first, "parentUuid": None}, *rest]
+    rows[4] = {**rows[4], "parentUuid": None}
+    assert replaced(of_claude(tmp_path, *rows)) == {"a": "A", "b": "A"}
+    unlinked = [{**row, "parentUuid": None} for row in rows]  # nobody knows what they follow
+    assert replaced(of_claude(tmp_path, *unlinked)) == {}
+
+
 def test_only_what_a_person_typed_replaces_a_turn(tmp_path):
     rows = conversation((1, "a", 90), (3, "b", 2))
     result = [{"type": "tool_result", "tool_use_id": "t", "content": "x"}]

@@ -144,6 +144,16 @@ _HOLLOW = re.compile(
     r"compilation terminated.*",
     re.I,
 )
+#: What clients report in place of a result when the person refused a call, and the person's reason.
+_REFUSED = re.compile(
+    r"\s*(?:The user doesn't want to (?:proceed with this tool use|take this action)|"
+    r"The user rejected permission to use this specific tool call|"
+    r"(?:exec command|patch) rejected by user|\[Operation Cancelled\] Reason: User denied|"
+    r'Tool "[^"\n]*" was not run because the user rejected)'
+    r"(?:.*?(?:the user said:|the following feedback:)\s*(?!The user wants to clarify)(.*?)"
+    r"(?:\n\nNote: The user's next message.*)?\Z)?",
+    re.S,
+)
 _AROUND = re.compile(r"^\W+|\W+$")
 _CHANGING = (
     (re.compile(r"\x1b\[[0-9;]*m"), ""),
@@ -181,6 +191,12 @@ class ComparedCommand(msgspec.Struct, frozen=True):
     head: str
     is_masked: bool = False
     is_looking: bool = False
+
+
+def refusal(output: str) -> str | None:
+    """Return the person's reason for refusing a tool call, ``""`` without one; None if it ran."""
+    refused = _REFUSED.match(output)
+    return (refused[1] or "").strip() if refused else None
 
 
 def files(tool: str, given: str) -> list[str]:

@@ -74,18 +74,22 @@ _LOOKING = re.compile(
     r"sleep|ask)|question|toolsearch|codebase",
     re.I,
 )
+#: The result of a tool that asked the person (Claude Code, OpenCode).
+_ANSWERED = re.compile(
+    r"User has answered your questions: (.+?)(?:\. You can now continue with the user's|\Z)", re.S
+)
 
 
 def is_trivial(turn: Turn) -> bool:
     """Whether a turn contains nothing to remember.
 
     It has no request, or neither tool calls nor an answer. If the request is a greeting, a yes or a
-    no: no tool changed anything, and the answer contains no information.
+    no: no tool changed anything or asked the person, and the answer contains no information.
     """
     if not turn.user.strip():
         return True
     if is_assent(turn.user):
-        return not any(changes(tool) for tool in turn.tools) and (
+        return not any(changes(tool) or _ANSWERED.match(tool.output) for tool in turn.tools) and (
             turn.status == "failed" or not _tells(turn.assistant)
         )
     return not turn.assistant.strip() and not turn.tools
@@ -125,6 +129,7 @@ def extract(turn: Turn) -> str:
     elif turn.status == "failed":
         lines.append(f"The turn failed: {_clip(_one_line(turn.assistant))}")
     lines += _outcome(turn) if turn.status != "failed" else []
+    lines += _decided(turn)
     if files := _files(turn):
         lines.append("Files changed: " + ", ".join(f"`{name}`" for name in files))
     if commands := _commands(turn):
@@ -158,13 +163,32 @@ def _outcome(turn: Turn) -> list[str]:
     return [_clip(s) for s in chosen]
 
 
+def _decided(turn: Turn) -> list[str]:
+    """Return what the person answered to questions of tools, and which tool calls they refused."""
+    found = []
+    for tool in turn.tools:
+        reason = work.refusal(tool.output)
+        if answered := _ANSWERED.match(tool.output):
+            found.append(f"The user answered: {_clip(_one_line(answered[1]))}")
+        elif reason is not None:
+            call = tool.input if tool.name.lower() in SHELLS else ""
+            files = [work.within(path, turn.cwd) for path in work.files(tool.name, tool.input)]
+            what = ", ".join(files) or call or tool.name
+            why = f": {_clip(_one_line(reason))}" if reason else ""
+            found.append(f"The user refused `{_code(what)}`{why}")
+    return list(dict.fromkeys(found))[:_MAX_LINES]
+
+
 def _files(turn: Turn) -> list[str]:
-    found = [path for tool in turn.tools for path in work.files(tool.name, tool.input)]
+    ran = [tool for tool in turn.tools if not tool.failed or tool.name.lower() in SHELLS]
+    found = [path for tool in ran for path in work.files(tool.name, tool.input)]
     return [_code(work.within(path, turn.cwd)) for path in dict.fromkeys(found)][:8]
 
 
 def _commands(turn: Turn) -> list[str]:
-    shell = [t.input for t in turn.tools if t.name.lower() in SHELLS]
+    shell = [
+        t.input for t in turn.tools if t.name.lower() in SHELLS and work.refusal(t.output) is None
+    ]
     return [_code(command) for command in dict.fromkeys(shell)][:5]
 
 

@@ -32,6 +32,7 @@ _LOOKED_AT = 2000  # characters at the end of an answer that are searched
 # a shorter question (in characters), as "Shall I do that?", needs the sentence before it
 _SHORT = 48
 _MAX_ITEMS = 9
+_MAX_UNANSWERED = 8  # turns without an answer between a question and a reply
 
 
 def is_assent(text: str) -> bool:
@@ -43,7 +44,7 @@ def is_short(text: str) -> bool:
     """Whether a prompt may be a reply that means nothing alone."""
     text = text.strip()
     return is_assent(text) or (
-        0 < len(text) <= _CHARS and len(text.split()) <= _WORDS and "/" not in text[:1]
+        0 < len(text) <= _CHARS and len(text.split()) <= _WORDS and text[0] not in "/!"
     )
 
 
@@ -99,9 +100,12 @@ def in_context(conversation: Conversation, place: int) -> list[Turn]:
     """
     found = conversation.turns(place, place + 1)
     for turn in found:
-        earlier = conversation.turns(place - 1, place) if place > 0 and is_short(turn.user) else []
-        if earlier and (asked := question(earlier[0].assistant, any_end=is_assent(turn.user))):
+        first = max(0, place - _MAX_UNANSWERED) if is_short(turn.user) else place
+        # a command of the person, or an interrupted prompt, may stand between
+        before = (conversation.turns(n, n + 1) for n in range(place - 1, first - 1, -1))
+        earlier = next((one for some in before for one in some if one.assistant), None)
+        if earlier and (asked := question(earlier.assistant, any_end=is_assent(turn.user))):
             turn.in_reply_to = asked
             # the quoted text may be outside content
-            turn.outside = turn.outside or earlier[0].outside
+            turn.outside = turn.outside or earlier.outside
     return found

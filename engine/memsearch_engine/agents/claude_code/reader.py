@@ -18,7 +18,7 @@ Sub-agents have files of their own (``agent-*``) and are not sessions. Up to 2.0
 (``isSidechain``) are in the session's file, often before its first line.
 
 A rewind leaves its turns in the file. The next prompt names a line of an earlier turn as its
-``parentUuid``.
+``parentUuid``, or no line if the first prompt of the session was edited.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _KNOWN = frozenset(
 #: The beginnings of user lines that the client or another session wrote.
 _MACHINE = re.compile(
     r"\s*(?:<(?:command-name|local-command|bash-stdout|bash-stderr|task-notification|"
-    r"system-reminder)|<(?:teammate|cross-session|agent)-message\b|"
+    r"system-reminder|channel source=)|<(?:teammate|cross-session|agent)-message\b|"
     r"(?:Another Claude|A peer) session sent a message\b|The coordinator sent a message\b|"
     r"\[SYSTEM NOTIFICATION - NOT USER INPUT\]|\[Request interrupted by user|"
     r"(?:\d+ background agents were|Background agent \"[^\n]*\" was) stopped by the user[:.])"
@@ -79,6 +79,8 @@ _ADDED = "system-reminder|ide_[a-z_]{1,40}"
 _SHELL_INPUT = re.compile(r"\s*<bash-input>(.*)</bash-input>\s*\Z", re.S)
 _SHELL_OUTPUT = re.compile(r"<bash-(?:stdout|stderr)>(.*?)</bash-(?:stdout|stderr)>", re.S)
 _SYNTHETIC = "<synthetic>"
+#: The beginning of a message from a server: a chat, a webhook.
+_CHANNEL = "<channel source="
 _COMMAND = re.compile(r"\s*<command-message>")
 _COMMAND_NAME = re.compile(r"<command-name>\s*(/?[^<\s]{1,200})\s*</command-name>")
 _COMMAND_WORDS = re.compile(r"<command-args>(.*)</command-args>", re.S)
@@ -141,12 +143,23 @@ class _Scanner(LinkedScanner):
     def __init__(self) -> None:
         super().__init__()
         self._first, self._position = "", None
+        self._is_linked = False  # whether the line before names the line that it follows
 
     def feed(self, offset: int, raw: bytes) -> tuple[str, int] | None:
         line = _decode(raw)
         # a local command may stand between the rewind and the next prompt
         parent = None if line.isSidechain else text_of(line.parentUuid) or None
-        return self.linked(self._turn(offset, line), text_of(line.uuid), parent)
+        found = self._turn(offset, line)
+        if (
+            found
+            and parent is None
+            and self.facts.setdefault("root", found[0]) != found[0]
+            and self._is_linked
+        ):
+            parent = ""
+        if line.uuid and not line.isSidechain:
+            self._is_linked = parent is not None
+        return self.linked(found, text_of(line.uuid), parent)
 
     def _turn(self, offset: int, line: _Line) -> tuple[str, int] | None:
         if not isinstance(line.type, str) or line.type not in _KNOWN:
@@ -255,6 +268,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
         elif line.type == "user" and line.turnOrigin == "task_notification":
             _reported(tools, blocks_text(content))
         elif line.type == "user":
+            turn.outside = turn.outside or blocks_text(content).lstrip().startswith(_CHANNEL)
             _results(turn, tools, content)
         elif line.isApiErrorMessage:
             turn.status = "failed"

@@ -3,7 +3,8 @@
 Its events are JSON or, if large, zstd. Older versions have JSON lines.
 
 Both contain the same events. A turn begins with a user message that a person or a program sent.
-Heartbeats, which the gateway sends to itself, begin no turn, and their answers belong to no turn.
+Heartbeats, which the gateway sends to itself, begin no turn, and their answers belong to no turn. A
+message of another session begins no turn either; it is outside content of the turn around it.
 Events form a tree by ``parentId``, and a ``leaf`` event names the event that the next one follows.
 A rewind copies all events into a new session and adds a ``leaf`` event. The turns of the branch
 that it left are replaced by the next turn.
@@ -63,13 +64,23 @@ _HEARTBEAT = re.compile(
     r"Read HEARTBEAT\.md if it exists|Follow the heartbeat monitor scratch context|"
     r"An async command (?:completion event was triggered|you ran earlier has)|"
     r"A scheduled (?:reminder has been|cron event was) triggered|"
-    r"Run the following periodic tasks \(only those due"
+    r"Run the following periodic tasks \(only those due|Pre-compaction memory flush\. |"
+    r"A new session was started via /new or /reset\. "
 )
-#: What the gateway puts before a person's message: a time, events, hints, blocks of metadata (with
-#: a mark since 2026.8.1), memory, the name of a scheduled job.
+#: The beginning of a message of another session.
+_INTER_SESSION = "[Inter-session message]"
+#: What the gateway puts before a person's message: a time or a channel (``ENVELOPE_CHANNELS`` in
+#: OpenClaw's own source), attachments, messages of other people, events, hints, blocks of metadata
+#: (with a mark since 2026.8.1), memory, the name of a scheduled job.
 _METADATA = re.compile(
     r"\A\s*(?:\[[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d[^\]\n]*\]\s*|\[cron:[^\]\n]+\]\s*|"
-    r"System: (?:\[\d|Exec )[^\n]*\s*|Delivery: (?:to send|Final assistant|No visible)[^\n]*\s*|"
+    r"\[(?:WebChat|WhatsApp|Telegram|Signal|Slack|Discord|Google Chat|iMessage|Teams|Matrix|Zalo|"
+    r"BlueBubbles) [^\]\n]*\d[^\]\n]*\]\s*|\[media attached[: ][^\n]*\]\s*?(?:\n\s*|\Z)|"
+    r"To send an image back, prefer the message tool [^\n]*\s*|\[message_id: [^\]\n]*\]\s*|"
+    r"\[Chat messages since your last reply - for context\].*?"
+    r"\[Current message - respond to this\]\s*|"
+    r"System(?: \(untrusted\))?: (?:\[\d|Exec )[^\n]*\s*|"
+    r"Delivery: (?:to send|Final assistant|No visible)[^\n]*\s*|"
     r"requester_profile is the verified [^\n]*\s*|"
     r"(?:Context|Untrusted context \(metadata[^\n)]*\)):\n"
     r"<active_memory_plugin>.*?</active_memory_plugin>\s*|"
@@ -79,7 +90,9 @@ _METADATA = re.compile(
 )
 #: The beginning of what the gateway puts after it.
 _CONTEXT = re.compile(
-    r"(?:\A|\n)[ \t]*(?:Context: ⟦openclaw:ctx⟧|Untrusted context \(metadata, do not[^\n]*\):)\n"
+    r"(?:\A|\n)[ \t]*"
+    r"(?:(?:Context: ⟦openclaw:ctx⟧|Untrusted context \(metadata, do not[^\n]*\):)\n|"
+    r"\[message_id: [^\]\n]*\]\s*\Z)"
 )
 #: The name of a session's file after the session was restarted.
 _FILE = re.compile(r"(.+?)\.jsonl(?:\.reset\.[^/]+)?")
@@ -186,11 +199,17 @@ def _prompt(event: dict[str, Any]) -> str:
     origin = table_of(message, "provenance")
     if message.get("role") != "user" or origin.get("kind") == "internal_system":
         return ""
-    text = _METADATA.sub("", blocks_text(message.get("content")))
-    text = _CONTEXT.split(text, maxsplit=1)[0].rstrip()
-    if _HEARTBEAT.match(text):
+    sent = blocks_text(message.get("content"))
+    text = _CONTEXT.split(_METADATA.sub("", sent), maxsplit=1)[0].rstrip()
+    if _HEARTBEAT.match(text) or _is_of_another_session(message):
         return ""
-    return text or attached(message.get("content"))
+    media = "[attachment]" if "[media attached" in sent else ""
+    return text or attached(message.get("content")) or media
+
+
+def _is_of_another_session(message: dict[str, Any]) -> bool:
+    kind = table_of(message, "provenance").get("kind")
+    return kind == "inter_session" or blocks_text(message.get("content")).startswith(_INTER_SESSION)
 
 
 def _parse_lines(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
@@ -206,7 +225,10 @@ def _parse(events: Iterable[dict[str, Any]], facts: dict[str, str]) -> list[Turn
         role = message.get("role")
         if _inline_results(message, tools) and role == "user" and not _prompt(event):
             continue
-        if role == "user":
+        if role == "user" and _is_of_another_session(message):
+            if turn is not None:
+                turn.outside = True
+        elif role == "user":
             tools, turn = {}, None
             if prompt := _prompt(event):
                 sent = stamp(message.get("timestamp")) or when

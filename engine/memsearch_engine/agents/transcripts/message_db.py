@@ -3,8 +3,10 @@
 Checked with OpenCode 1.18.
 
 A turn is a user message and the assistant messages that name it as their parent, one per step of
-the model. A context compaction is a user message too; its part shows it. The session of a sub-agent
-names its parent.
+the model. A context compaction is a user message too; its part shows it. A user message of the
+client alone ("Continue if you have next steps" after a compaction, "Summarize the task tool output
+above" after a command's sub-agent) continues the turn before it. A command that the person ran with
+``!`` is a turn. The session of a sub-agent names its parent.
 
 **A turn is named by the id of the user message in the session where it was first sent.** A fork
 copies messages under new ids but with their old times, which lie before the fork began. The copy
@@ -23,6 +25,7 @@ from memsearch_engine.agents.transcripts.model import (
     Session,
     ToolCall,
     Turn,
+    attached,
     count,
     input_text,
     is_servers_tool,
@@ -46,6 +49,8 @@ _KNOWN = frozenset(
 )
 
 
+#: The text of the user message before a command that the person ran with ``!``.
+_SHELL = "The following tool was executed by the user"
 #: Built-in tools, and tools of our plugin, that have a name like a server's tool.
 _OWN_TOOLS = frozenset(
     (
@@ -66,16 +71,13 @@ class MessageConversation(Conversation):
             )
             rows = db.execute(
                 "SELECT m.id, m.data, EXISTS (SELECT 1 FROM part p WHERE p.message_id = m.id AND "
-                "p.data LIKE '%\"compaction\"%') FROM message m WHERE m.session_id=? ORDER BY "
-                "m.time_created, m.id",
+                "(p.data LIKE '%\"compaction\"%' OR p.data LIKE '%\"synthetic\"%')) FROM message m "
+                "WHERE m.session_id=? ORDER BY m.time_created, m.id",
                 (where.session,),
             ).fetchall()
-            messages = [(text_of(name), table(data), compaction) for name, data, compaction in rows]
+            messages = [(text_of(name), table(data), maybe) for name, data, maybe in rows]
             origins = _origins(db, where.session)
-            maybe = [name for name, _, compaction in messages if compaction]
-            compactions = {
-                name for name in maybe if any(_kind(p) == "compaction" for p in _parts(db, name))
-            }
+            parts = {name: _parts(db, name) for name, data, maybe in messages if maybe}
         self.parent, self._directory, self.version = (
             text_of(row[0]),
             text_of(row[1]),
@@ -83,13 +85,19 @@ class MessageConversation(Conversation):
         )
         #: turn -> its messages, the user's message first
         self._turns: dict[str, list[tuple[str, dict[str, Any]]]] = {}
+        owner: dict[str, str] = {}  # message of the user -> its turn
+        last = ""
         for name, data, _ in messages:
-            parent = text_of(data.get("parentID"))
-            if data.get("role") == "user" and name not in compactions:
-                self._turns[origins.get(name, name)] = [(name, data)]
-            elif origins.get(parent, parent) in self._turns:
-                self._turns[origins.get(parent, parent)].append((name, data))
-        self.aliases = {copy: name for copy, name in origins.items() if name in self._turns}
+            own = parts.get(name, [])
+            if data.get("role") != "user" or any(_kind(part) == "compaction" for part in own):
+                if turn := owner.get(text_of(data.get("parentID"))):
+                    self._turns[turn].append((name, data))
+                continue
+            if not last or not _is_of_client(own):
+                last = origins.get(name, name)
+                self._turns[last] = [(name, data)]
+            owner[name] = owner[origins.get(name, name)] = last
+        self.aliases = {name: turn for name, turn in owner.items() if name != turn}
         self.ids = list(self._turns)
 
     def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
@@ -127,12 +135,17 @@ class MessageConversation(Conversation):
             kind = _kind(part)
             if kind not in _KNOWN:
                 count(self.unknown, kind)
-            elif kind == "text" and asked and not part.get("synthetic"):
+            elif asked and not part.get("synthetic"):
                 turn.user = "\n".join(text for text in (turn.user, _typed(part)) if text)
+            elif asked and part.get("text") == _SHELL:
+                turn.user, turn.status = "!", "done"
             elif kind == "text" and not asked:
                 turn.say(text_of(part.get("text")))
             elif kind == "tool":
                 self._tool(turn, part)
+                turn.user += turn.tools[-1].input if turn.user == "!" else ""
+        if asked:
+            turn.user = turn.user or attached(parts)
         if asked:
             return
         turn.cwd = text_of(table_of(data, "path").get("cwd")) or turn.cwd
@@ -208,8 +221,20 @@ def _parts(db: Any, message: str) -> list[dict[str, Any]]:
     ]
 
 
+def _is_of_client(parts: list[dict[str, Any]]) -> bool:
+    """Return whether the client alone wrote a user message, and no command follows it."""
+    return bool(parts) and all(
+        part.get("synthetic") is True and part.get("text") != _SHELL for part in parts
+    )
+
+
 def _typed(part: dict[str, Any]) -> str:
-    """Return what the person typed. Kilo marks the text that it inserts for a command."""
+    """Return what the person typed, or the prompt of the command that the person called.
+
+    Kilo marks the text that it inserts for a command.
+    """
+    if _kind(part) == "subtask":
+        return text_of(part.get("prompt"))
     injected = table_of(part, "metadata", "kilo", "injected")
     return text_of(injected.get("title")) or text_of(part.get("text"))
 

@@ -497,12 +497,12 @@ def _attachment(block: dict[str, Any]) -> str:
     for name in ("inlineData", "fileData"):
         if isinstance(data := block.get(name), dict):
             return "[image]" if text_of(data.get("mimeType")).startswith("image/") else "[document]"
-    kind = text_of(block.get("type")).lower()
+    kind = (text_of(block.get("type")) + text_of(block.get("mime"))).lower()
     return (
         "[image]"
         if "image" in kind
         else "[document]"
-        if kind in ("document", "file", "input_file")
+        if kind.startswith(("document", "file", "input_file"))
         else ""
     )
 
