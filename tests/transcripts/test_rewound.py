@@ -78,7 +78,7 @@ def test_claude_code_s_prompt_that_follows_an_earlier_line_replaces_what_came_af
 
 
 def test_a_first_prompt_that_was_edited_replaces_all_turns(tmp_path):
-    first, *rest = talk((1, "a", 90), (3, "b", 2), (5, "A", 90), (7, "c", 6))[1:]
+    first, *rest = conversation((1, "a", 90), (3, "b", 2), (5, "A", 90), (7, "c", 6))[1:]
     rows = [{**first, "parentUuid": None}, *rest]
     rows[4] = {**rows[4], "parentUuid": None}
     assert replaced(of_claude(tmp_path, *rows)) == {"a": "A", "b": "A"}
