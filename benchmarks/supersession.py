@@ -22,7 +22,7 @@ from memsearch_engine.index import embed
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.scan import scan
 from memsearch_engine.index.vector_index import VectorIndex
-from memsearch_engine.search.supersession.background import Comparer
+from memsearch_engine.search.supersession.notes import Comparer
 
 from tests.evaluation.compared import compare_all
 

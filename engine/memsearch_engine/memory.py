@@ -19,8 +19,7 @@ from memsearch_engine.core.home import Home
 from memsearch_engine.core.projects import Place, Project
 from memsearch_engine.search.hits import Answer
 from memsearch_engine.search.scope import Scope
-from memsearch_engine.service.calls import call
-from memsearch_engine.service.launch import connect
+from memsearch_engine.service.launch import call, connect
 from memsearch_engine.service.note_editor import NoteEditor
 
 if TYPE_CHECKING:  # a search through the service needs none of these

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from memsearch_engine.agents import installing
-from memsearch_engine.agents.hooks_json import drop_hooks, json_like
-from memsearch_engine.agents.plain_json import changed
+from memsearch_engine.agents.hooks_json import changed_json, drop_hooks, json_like
 
 ODD = """{ "model":"opus",
     "env" : {"A":"1",  "B": "2"},
@@ -28,19 +27,19 @@ def test_only_what_is_added_differs_and_taking_it_out_gives_the_file_back():
     table = json.loads(ODD)
     table["hooks"]["Stop"].append(OURS)
     table["hooks"]["PreToolUse"] = [OURS]
-    made = changed(ODD, table)
+    made = changed_json(ODD, table)
     assert json.loads(made) == table
     for line in ODD.splitlines():
         if "Stop" not in line and "Other" not in line:
             assert line in made.splitlines(), line
     assert '[ { "hooks": [ {"type":"command","command":"say done"} ] }, {' in made
-    assert changed(made, json.loads(ODD)) == ODD
+    assert changed_json(made, json.loads(ODD)) == ODD
 
 
 def test_hooks_are_taken_out_of_a_file_that_its_user_laid_out():
     table = json.loads(ODD)
     table["hooks"]["PreToolUse"] = [OURS]
-    made = changed(ODD, table).replace('"model":"opus"', '"model":"sonnet"').encode()
+    made = changed_json(ODD, table).replace('"model":"opus"', '"model":"sonnet"').encode()
     stripped = json.loads(made)
     drop_hooks(stripped, installing.OURS)
     assert json_like(stripped, made).decode() == ODD.replace("opus", "sonnet")
@@ -49,14 +48,14 @@ def test_hooks_are_taken_out_of_a_file_that_its_user_laid_out():
 @pytest.mark.parametrize("text", ["{}", "{ }", '{"a":1}', "{\n}\n", '{\n  "a": {}\n}\n'])
 def test_the_first_hook_of_a_small_file(text):
     table = {**json.loads(text), "hooks": {"Stop": [OURS]}}
-    made = changed(text, table)
+    made = changed_json(text, table)
     assert json.loads(made) == table
-    assert json.loads(changed(made, json.loads(text))) == json.loads(text)
+    assert json.loads(changed_json(made, json.loads(text))) == json.loads(text)
 
 
 def test_a_name_that_stands_twice_is_not_changed_in_place():
     with pytest.raises(ValueError, match="twice"):
-        changed('{"a": 1, "a": 2}', {"a": 2, "b": 1})
+        changed_json('{"a": 1, "a": 2}', {"a": 2, "b": 1})
     assert json.loads(json_like({"a": 2, "b": 1}, b'{"a": 1, "a": 2}')) == {"a": 2, "b": 1}
 
 
@@ -75,4 +74,4 @@ _VALUES = st.recursive(
 )
 def test_any_value_becomes_any_other(one, other, indent):
     text = json.dumps(one, indent=indent)
-    assert json.loads(changed(text, other)) == other
+    assert json.loads(changed_json(text, other)) == other

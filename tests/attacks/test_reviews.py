@@ -297,7 +297,7 @@ def test_vectors_that_no_note_uses_go_but_for_the_newest(tmp_path):
 
     import numpy as np
     from memsearch_engine.index.vector_index import VectorIndex
-    from memsearch_engine.index.vectors import embeddings
+    from memsearch_engine.index.vectors import difference
 
     class Embedder:
         fingerprint, dimension, batch = "test-0", 4, 512
@@ -310,10 +310,10 @@ def test_vectors_that_no_note_uses_go_but_for_the_newest(tmp_path):
 
     space = VectorIndex(home, MilvusSettings(), Embedder())
     try:
-        count = embeddings._SPARE + embeddings._WORTH_PRUNING + 5
+        count = difference._SPARE + difference._WORTH_PRUNING + 5
         space.embed({"used": "u", **{f"h{n:05d}": f"text {n}" for n in range(count)}})
         assert not space.embeddings.is_pruning_due()  # from the first look on a day passes
-        assert space.embeddings.prune({"used"}) == count - embeddings._SPARE
+        assert space.embeddings.prune({"used"}) == count - difference._SPARE
         assert (
             space.embeddings.known(["used"]) == {"used"} and space.embeddings.prune({"used"}) == 0
         )
@@ -322,7 +322,7 @@ def test_vectors_that_no_note_uses_go_but_for_the_newest(tmp_path):
             .execute("SELECT count(*) FROM vectors")
             .fetchone()[0]
         )
-        assert left == embeddings._SPARE + 1
+        assert left == difference._SPARE + 1
     finally:
         space.close()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from memsearch_engine.agents.transcripts.evidence import Archive
 from memsearch_engine.agents.transcripts.model import ToolCall, Turn
-from memsearch_engine.capture import extract, replies
+from memsearch_engine.capture import extract
 from memsearch_engine.capture.backfill import ImportSelection, plan, run
 from memsearch_engine.capture.capture_pipeline import CapturePipeline, local_time, noted_at
 from memsearch_engine.core.home import AgentFolders, Home
@@ -85,7 +85,7 @@ def test_a_yes_that_the_model_refused_is_not():
     ],
 )
 def test_the_question_at_an_answer_s_end(answer, asked):
-    assert replies.question(answer).endswith(asked) and bool(replies.question(answer)) == bool(
+    assert extract.question(answer).endswith(asked) and bool(extract.question(answer)) == bool(
         asked
     )
 
@@ -168,7 +168,7 @@ def test_a_question_from_outside_makes_its_reply_wait_too():
             before.outside = True
             return [before, turn("yes", "Removed.")][first:last]
 
-    (reply,) = replies.in_context(Said(), 1)  # type: ignore[arg-type]
+    (reply,) = extract.in_context(Said(), 1)  # type: ignore[arg-type]
     assert reply.in_reply_to and reply.outside
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from memsearch_engine.core.projects import Project
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.vector_index import VectorIndex
-from memsearch_engine.search.supersession.background import Comparer
+from memsearch_engine.search.supersession.notes import Comparer
 
 
 def compare_all(catalog: Catalog, index: VectorIndex, project: Project) -> None:

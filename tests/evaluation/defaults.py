@@ -20,7 +20,7 @@ from unittest import mock
 
 import numpy as np
 from memsearch_engine.index import hubness
-from memsearch_engine.search import fuse
+from memsearch_engine.search import hybrid
 from memsearch_engine.search.supersession import reorder
 
 from tests.evaluation import voices
@@ -88,10 +88,10 @@ CHANGES: dict[str, Callable[[], contextlib.AbstractContextManager[object]]] = {
     "what a note is near to anyway taken off": _set(hubness, "_WEIGHT", 1e-9),
     "a bound to what being unlike others adds": _set(hubness, "_MOST", 9.0),
     "coverage beside BM25": _set(
-        fuse, "_coverage", lambda catalog, rows, idf: dict.fromkeys(rows, 0.0)
+        hybrid, "_coverage", lambda catalog, rows, idf: dict.fromkeys(rows, 0.0)
     ),
     "what was asked, before the note": _as_it_is,
-    "more weight for words where a name is asked": _set(fuse, "_IDENTIFIER_WEIGHT", 0.5),
+    "more weight for words where a name is asked": _set(hybrid, "_IDENTIFIER_WEIGHT", 0.5),
     "the newest word first": _set(reorder, "_newest_first", lambda *_: None),
     "words (meaning alone)": _as_it_is,
     "meaning (BM25 alone)": _as_it_is,
@@ -99,8 +99,8 @@ CHANGES: dict[str, Callable[[], contextlib.AbstractContextManager[object]]] = {
 }
 #: Where both models are asked.
 CHANGES_OF_TWO: dict[str, Callable[[], contextlib.AbstractContextManager[object]]] = {
-    "less weight for words": _set(fuse, "_WORDS_WEIGHT_BESIDE_TWO", 0.5),
-    "notes in a foreign script by the second": _set(fuse, "_FOREIGN_NOTE", fuse.SHARES),
+    "less weight for words": _set(hybrid, "_WORDS_WEIGHT_BESIDE_TWO", 0.5),
+    "notes in a foreign script by the second": _set(hybrid, "_FOREIGN_NOTE", hybrid.SHARES),
 }
 KEYWORDS: dict[str, dict] = {
     "what was asked, before the note": {"prompts": False},

@@ -10,7 +10,7 @@ import onnxruntime
 import pytest
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.settings_schema import EmbeddingSettings
-from memsearch_engine.index import embed, embed_onnx, models
+from memsearch_engine.index import embed, models
 
 CARRIED = [model.name for model in models.KNOWN.values() if model.is_carried]
 
@@ -43,7 +43,7 @@ def test_a_paraphrase_is_nearer_than_another_topic(tmp_path, name):
 )
 def test_vectors_of_earlier_homes_stay_valid(tmp_path, fingerprint):
     files = models.find(Home(tmp_path), fingerprint.rpartition("-")[0])
-    assert embed_onnx.fingerprint(files) == fingerprint
+    assert embed.fingerprint(files) == fingerprint
 
 
 def test_the_conversion_of_the_weights_leaves_vectors_equal(tmp_path):

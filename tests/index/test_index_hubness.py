@@ -21,7 +21,7 @@ from memsearch_engine.index.hubness import HubnessSample, QueryVector, sampled
 from memsearch_engine.index.rows import Filter
 from memsearch_engine.index.scan import scan
 from memsearch_engine.index.vector_index import VectorIndex
-from memsearch_engine.index.vectors.cache import VectorCache
+from memsearch_engine.index.vectors.search import VectorCache
 from memsearch_engine.search.supersession import notes
 
 DIMENSION = 24

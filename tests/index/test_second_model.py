@@ -19,10 +19,9 @@ from memsearch_engine.index.hubness import Background, DenseScore, QueryVector
 from memsearch_engine.index.rows import Filter, Row
 from memsearch_engine.index.scan import scan
 from memsearch_engine.index.vector_index import VectorIndex
-from memsearch_engine.index.vectors.cache import VectorCache
-from memsearch_engine.search.fuse import similarity
+from memsearch_engine.index.vectors.search import VectorCache
 from memsearch_engine.search.hits import Hit
-from memsearch_engine.search.hybrid import rate, search
+from memsearch_engine.search.hybrid import rate, search, similarity
 from memsearch_engine.search.request import LeftOut, parse
 from memsearch_engine.search.retrieve import (
     Candidates,

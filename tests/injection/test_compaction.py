@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 import pytest
-from memsearch_engine.agents.transcripts import summary
+from memsearch_engine.agents.transcripts import readers
 from memsearch_engine.agents.transcripts.model import Session
 
 from tests.conftest import Box, until
@@ -211,7 +211,7 @@ def test_with_capture_off_a_compaction_is_noted_all_the_same(box: Box, conversat
 def test_summaries_are_found_where_agents_write_them(tmp_path):
     samples = Path(__file__).parent.parent / "samples"
     (file,) = (samples / "claude-code").glob("02*.jsonl")
-    assert "being continued from a previous conversation" in summary.last(
+    assert "being continued from a previous conversation" in readers.last_summary(
         Session("claude-code", "s", str(file), "transcript")
     )
     rollout = tmp_path / "rollout.jsonl"
@@ -219,22 +219,21 @@ def test_summaries_are_found_where_agents_write_them(tmp_path):
         '{"type":"compacted","payload":{"message":"First."}}\n'
         '{"type":"compacted","payload":{"message":"We chose B."}}\n{"broken": "compacted\n'
     )
-    assert summary.last(Session("codex", "s", str(rollout), "rollout")) == "We chose B."
+    assert readers.last_summary(Session("codex", "s", str(rollout), "rollout")) == "We chose B."
     history = {
         "message": "",
         "replacement_history": [{"content": [{"type": "output_text", "text": "We chose C."}]}],
     }
     rollout.write_text(json.dumps({"type": "compacted", "payload": history}) + "\n")
-    assert summary.last(Session("codex", "s", str(rollout), "rollout")) == "We chose C."
+    assert readers.last_summary(Session("codex", "s", str(rollout), "rollout")) == "We chose C."
     conversation = tmp_path / "conversation.jsonl"
     new = '{"isCompactSummary":true,"message":{"content":"New \\ud83d"}}'
     conversation.write_text('{"isCompactSummary":true,"message":{"content":"Old"}}\n' + new + "\n")
-    assert summary.last(Session("claude-code", "s", str(conversation), "transcript")).startswith(
-        "New"
-    )
+    found = readers.last_summary(Session("claude-code", "s", str(conversation), "transcript"))
+    assert found.startswith("New")
     for agent, path in (
         ("codex", str(tmp_path / "gone.jsonl")),
         ("opencode", "/x/opencode.db"),
         ("claude-code", str(rollout)),
     ):
-        assert summary.last(Session(agent, "s", path, "transcript")) == ""
+        assert readers.last_summary(Session(agent, "s", path, "transcript")) == ""

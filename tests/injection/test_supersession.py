@@ -17,7 +17,7 @@ from memsearch_engine.longterm.consolidate import superseded
 from memsearch_engine.longterm.digest.picking import pick
 from memsearch_engine.longterm.store import SessionMemory
 from memsearch_engine.search.supersession import notes
-from memsearch_engine.search.supersession.overrides import set_override
+from memsearch_engine.search.supersession.listing import set_override
 
 from memsearch_tui import review
 from tests.conftest import Box, until

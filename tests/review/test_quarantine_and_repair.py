@@ -13,7 +13,7 @@ from memsearch_engine.journal.instructions import orders
 from memsearch_engine.journal.versions import merge_equal
 from memsearch_engine.journal.write import Journal, target_of
 from memsearch_engine.review import trust as inbox
-from memsearch_engine.service.waiting import PendingCounts
+from memsearch_engine.service.capture_handlers import PendingCounts
 
 from memsearch_tui.review import cases
 

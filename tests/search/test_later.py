@@ -18,7 +18,7 @@ from memsearch_engine.search.hits import Answer, Hit
 from memsearch_engine.search.request import SearchRequest
 from memsearch_engine.search.retrieve import Sources
 from memsearch_engine.search.supersession import conversations
-from memsearch_engine.search.supersession.overrides import NONE, Overrides
+from memsearch_engine.search.supersession.listing import NONE, Overrides
 
 from memsearch_tui.mcp_server import answers
 from tests.conftest import Box

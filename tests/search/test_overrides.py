@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memsearch_engine.core.home import Home
-from memsearch_engine.search.supersession.overrides import NONE, OverrideCache, set_override
+from memsearch_engine.search.supersession.listing import NONE, OverrideCache, set_override
 
 
 def test_what_another_process_says_is_seen_at_once_and_a_damaged_database_says_nothing(tmp_path):

@@ -16,9 +16,9 @@ from memsearch_engine.core.settings import Settings
 from memsearch_engine.core.settings_schema import EmbeddingSettings, MilvusSettings
 from memsearch_engine.index.rows import Filter
 from memsearch_engine.index.vector_index import VectorIndex
-from memsearch_engine.service import index_state, open_indexes
+from memsearch_engine.service import index_state
+from memsearch_engine.service.index_state import OpenIndexes
 from memsearch_engine.service.indexing import Indexer
-from memsearch_engine.service.open_indexes import OpenIndexes
 
 from tests.conftest import until
 
@@ -40,11 +40,9 @@ class Tiny:
 
 @pytest.fixture
 def home(box, monkeypatch) -> Home:
+    monkeypatch.setattr(index_state.embed, "load", lambda home, wanted: Tiny(wanted.model or "new"))
     monkeypatch.setattr(
-        open_indexes.embed, "load", lambda home, wanted: Tiny(wanted.model or "new")
-    )
-    monkeypatch.setattr(
-        open_indexes.embed, "fingerprint_of", lambda home, wanted: wanted.model or "new"
+        index_state.embed, "fingerprint_of", lambda home, wanted: wanted.model or "new"
     )
     return Home(box.home.root).ensure()
 
@@ -59,7 +57,7 @@ def broken(monkeypatch) -> dict[str, Exception]:
             raise broken[embedder.fingerprint]
         return VectorIndex(home, milvus, embedder)
 
-    monkeypatch.setattr(open_indexes, "VectorIndex", opened)
+    monkeypatch.setattr(index_state, "VectorIndex", opened)
     return broken
 
 
@@ -96,7 +94,7 @@ def test_an_index_of_an_earlier_default_model_serves_until_the_new_one_is_built(
         old.set_complete(EmbeddingSettings())  # the default model has no name in the settings
     fingerprints = {"all-minilm-l6-v2": earlier, "": "new"}
     monkeypatch.setattr(
-        open_indexes.embed, "load", lambda home, wanted: Tiny(fingerprints[wanted.model])
+        index_state.embed, "load", lambda home, wanted: Tiny(fingerprints[wanted.model])
     )
     with contextlib.closing(OpenIndexes(home, Settings)) as open_now:
         open_now.open()
@@ -151,7 +149,7 @@ def test_what_breaks_while_it_is_being_opened_is_not_opened_twice(home, monkeypa
         return made[-1]
 
     monkeypatch.setattr(OpenIndexes, "tidy_server", tidy_server)
-    monkeypatch.setattr(open_indexes, "VectorIndex", opened_index)
+    monkeypatch.setattr(index_state, "VectorIndex", opened_index)
     with indexer(home) as opened:
         assert waits.wait(30) and opened.ready.wait(30)
         serving = opened.spaces.serving

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from memsearch_engine import Memory, Supersessions
 from memsearch_engine.core.settings import load
-from memsearch_engine.search.supersession.overrides import OverrideCache
+from memsearch_engine.search.supersession.listing import OverrideCache
 from textual.widgets import Input, TextArea
 
 from memsearch_tui.aside import WorkingScreen

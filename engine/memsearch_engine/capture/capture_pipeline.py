@@ -17,9 +17,8 @@ from memsearch_engine.agents.transcripts.evidence import Archive
 from memsearch_engine.agents.transcripts.model import Conversation, Session, Turn
 from memsearch_engine.capture import summaries
 from memsearch_engine.capture.clean import redacted
-from memsearch_engine.capture.extract import extract, is_trivial
+from memsearch_engine.capture.extract import extract, in_context, is_trivial
 from memsearch_engine.capture.ledger import CaptureLedger, SeenTurn, TurnOutcome
-from memsearch_engine.capture.replies import in_context
 from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import MemsearchError, Unreachable
 from memsearch_engine.core.home import Home

@@ -23,8 +23,7 @@ from memsearch_engine.index.hubness import DIGITS, DenseScore, HubnessSample, Qu
 from memsearch_engine.index.milvus import MilvusServerStore, name_of
 from memsearch_engine.index.rows import Filter, comparable
 from memsearch_engine.index.vectors.database import VectorDatabase, remove
-from memsearch_engine.index.vectors.difference import Wanted
-from memsearch_engine.index.vectors.embeddings import EmbeddingStore
+from memsearch_engine.index.vectors.difference import EmbeddingStore, Wanted
 from memsearch_engine.index.vectors.ledger import VectorLedger
 from memsearch_engine.index.vectors.search import (
     CachedSearch,

@@ -38,7 +38,7 @@ from memsearch_engine.journal.shared import author_label
 from memsearch_engine.search import lexical
 from memsearch_engine.search.hits import Hit
 from memsearch_engine.search.supersession import reorder
-from memsearch_engine.search.supersession.overrides import NONE, Overrides
+from memsearch_engine.search.supersession.listing import NONE, Overrides
 from memsearch_engine.secrets.scan import redact
 
 _HEAD = {

@@ -158,7 +158,7 @@ class Supersessions:
         Raises:
             NotFound: there is no such entry.
         """
-        from memsearch_engine.search.supersession.overrides import set_override
+        from memsearch_engine.search.supersession.listing import set_override
 
         sections = [self._scope.section(name) for name in (older, newer)]
         for section in sections:
@@ -180,7 +180,7 @@ class Supersessions:
             NotFound: no such entry.
         """
         from memsearch_engine.search.supersession import listing
-        from memsearch_engine.search.supersession.overrides import read_overrides
+        from memsearch_engine.search.supersession.listing import read_overrides
 
         if self._scope.catalog is None:
             return []
@@ -205,7 +205,7 @@ class Supersessions:
     def contradictions(self, *, limit: int = 20) -> list[Contradiction]:
         """Return undecided pairs of notes with two values for one setting, newest first."""
         from memsearch_engine.search.supersession import contradictions
-        from memsearch_engine.search.supersession.overrides import read_overrides
+        from memsearch_engine.search.supersession.listing import read_overrides
 
         if self._scope.catalog is None:
             return []

@@ -32,7 +32,7 @@ from memsearch_engine.search.hits import Answer, Hit
 from memsearch_engine.search.rank import numbered
 from memsearch_engine.search.request import MAX_QUERY, SearchRequest
 from memsearch_engine.search.supersession import reorder
-from memsearch_engine.search.supersession.overrides import NONE, Overrides
+from memsearch_engine.search.supersession.listing import NONE, Overrides
 from memsearch_engine.secrets.scan import redact
 
 #: Hits that are rated; injected notes are chosen among these.

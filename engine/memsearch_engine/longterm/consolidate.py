@@ -40,7 +40,7 @@ from memsearch_engine.longterm.facts import facts
 from memsearch_engine.longterm.jobs import NOTHING_TO_DO, Claim, Jobs, Refusal
 from memsearch_engine.longterm.store import SCHEMA, SessionMemories, SessionMemory
 from memsearch_engine.search.supersession import listing
-from memsearch_engine.search.supersession.overrides import read_overrides
+from memsearch_engine.search.supersession.listing import read_overrides
 
 COOLDOWN_S = 6 * 3600.0
 _INLINE_TOKENS = 20_000  # tokens of a diff that is shown in the question itself

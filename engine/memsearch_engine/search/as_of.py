@@ -27,7 +27,6 @@ from memsearch_engine.journal.shared import belongs
 from memsearch_engine.search.hits import Answer, Hit
 from memsearch_engine.search.lexical import rows_of
 from memsearch_engine.search.rank import numbered
-from memsearch_engine.search.rarity import weights
 from memsearch_engine.search.request import SearchRequest
 
 _BEFORE = 1e-9
@@ -136,7 +135,7 @@ def put_back(
     terms = sorted(set(analyze.query_terms(request.text)))
     idf = dict.fromkeys(terms, 1.0)
     with contextlib.suppress(CatalogBroken):
-        idf = weights(catalog, terms) if catalog is not None else idf
+        idf = catalog.words.rarity(terms) if catalog is not None else idf
     most = sum(idf.values()) or 1.0
 
     def covered(row: Row) -> float:

@@ -18,7 +18,7 @@ from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.search import lexical
 from memsearch_engine.search.request import LeftOut, SearchRequest
 from memsearch_engine.search.spelling import correct
-from memsearch_engine.search.supersession.overrides import NONE, Overrides
+from memsearch_engine.search.supersession.listing import NONE, Overrides
 
 Key = tuple[str, str]  # (project id, chunk id): two projects may contain the same text
 _OVERFETCH = 100

@@ -32,7 +32,7 @@ from memsearch_engine.index.rows import Failure, IndexResult
 from memsearch_engine.index.scan import Scan, scan
 from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.longterm import fact_history, searchable
-from memsearch_engine.search.supersession.background import Comparer
+from memsearch_engine.search.supersession.notes import Comparer
 from memsearch_engine.service.commands import (
     Command,
     DropProject,

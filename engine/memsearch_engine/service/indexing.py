@@ -35,9 +35,8 @@ from memsearch_engine.service.commands import (
     RequestContext,
     UpdateSecondModel,
 )
-from memsearch_engine.service.index_state import IndexState
+from memsearch_engine.service.index_state import IndexState, OpenIndexes
 from memsearch_engine.service.index_thread import IndexThread
-from memsearch_engine.service.open_indexes import OpenIndexes
 from memsearch_engine.service.sources import ProjectSources
 
 log = logging.getLogger("memsearch.service")

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from memsearch_engine.agents.known_folders import known_folders
-from memsearch_engine.agents.transcripts import summary
+from memsearch_engine.agents.transcripts import readers
 from memsearch_engine.agents.transcripts.evidence import Archive
 from memsearch_engine.agents.transcripts.locate import find_session
 from memsearch_engine.agents.transcripts.model import input_text
@@ -151,7 +151,7 @@ class InjectionHandlers:
                 project.id,
                 project.memory,
                 (agent, session),
-                summary.last(where) if where else "",
+                readers.last_summary(where) if where else "",
                 archive.get,
                 settings.compaction_tokens,
             )

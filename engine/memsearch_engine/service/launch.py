@@ -1,4 +1,7 @@
-"""Starts the resident process if it does not run, and ends it. The process itself is ``server``."""
+"""Starts the resident process if it does not run, calls it, and ends it.
+
+The process itself is ``server``.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,8 @@ import contextlib
 import os
 import signal
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -14,11 +18,12 @@ from memsearch_engine.core import wire
 from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.core.home import Home, is_free
 from memsearch_engine.service import protocol
-from memsearch_engine.service.connection import CONNECT_S, Connection, ServiceHung
+from memsearch_engine.service.connection import CONNECT_S, Connection, ServiceGone, ServiceHung
 
 if TYPE_CHECKING:
     import psutil
-
+if TYPE_CHECKING:
+    from memsearch_engine.search.request import SearchRequest
 
 _MODULE = "memsearch_engine.service.server"
 _launched: set[int] = set()  # processes whose exit codes have not been read
@@ -216,3 +221,53 @@ def _end(home: Home, number: int) -> None:
             process.send_signal(number)
     except (OSError, ValueError, KeyError, TypeError, msgspec.DecodeError, psutil.Error):
         return
+
+
+T = TypeVar("T")
+_CALLS = 3
+_TYPED_REQUESTS = 2  # the first protocol with typed search requests
+
+
+def call(
+    home: Home,
+    method: str,
+    kind: type[T],
+    *,
+    start: bool = True,
+    timeout_s: float = 30.0,
+    progress: Callable[[dict[str, Any]], None] | None = None,
+    request: SearchRequest | None = None,
+    **params: Any,
+) -> T:
+    """Call a method of the service. The call is repeated if the service ends meanwhile.
+
+    Args:
+        kind: the type that the answer is decoded as.
+        start: start the service if none runs.
+        timeout_s: seconds until the answer, and between two progress reports.
+        progress: called with each progress report.
+        request: a search request; it is encoded for the service's protocol version.
+        params: the method's parameters.
+
+    Raises:
+        Unreachable: no service answers.
+    """
+    for attempt in range(_CALLS):
+        connection = connect(home, start=start)
+        try:
+            typed = sent(request, connection) if request is not None else {}
+            return connection.call(
+                method, kind, timeout_s=timeout_s, progress=progress, **params, **typed
+            )
+        except ServiceGone:
+            if attempt == _CALLS - 1:
+                raise
+        finally:
+            connection.close()
+    raise AssertionError("unreachable")
+
+
+def sent(request: SearchRequest, connection: Connection) -> dict[str, Any]:
+    """Return the parameters for a search request: typed, or as text for protocol 1."""
+    is_typed = connection.server.get("protocol", 1) >= _TYPED_REQUESTS
+    return {"request": request} if is_typed else {"query": request.raw}

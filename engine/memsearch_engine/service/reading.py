@@ -30,8 +30,7 @@ from memsearch_engine.search import sections
 from memsearch_engine.search.scope import Scope
 from memsearch_engine.search.sections import Section
 from memsearch_engine.search.supersession import listing
-from memsearch_engine.search.supersession.listing import Supersession
-from memsearch_engine.search.supersession.overrides import Overrides, read_overrides
+from memsearch_engine.search.supersession.listing import Overrides, Supersession, read_overrides
 from memsearch_engine.search.views import DISPLAY, note_view
 from memsearch_engine.staleness.finding import NoteStaleness
 

@@ -12,8 +12,7 @@ from memsearch_engine.core.projects import Project
 from memsearch_engine.search.hits import Answer
 from memsearch_engine.search.request import SearchRequest, request_of
 from memsearch_engine.search.scope import Scope
-from memsearch_engine.service.calls import sent
-from memsearch_engine.service.launch import connect
+from memsearch_engine.service.launch import connect, sent
 
 if TYPE_CHECKING:  # a search through the service needs none of these
     from memsearch_engine.journal.note import Note

@@ -1,4 +1,4 @@
-"""The shared state of a running service: its home, projects, journal, index and settings."""
+"""The shared state of a running service: its home, projects, journal, index, settings and last use."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ from memsearch_engine.core.projects import Place, Project, locate
 from memsearch_engine.core.settings import Settings, load
 from memsearch_engine.journal.write import Journal
 from memsearch_engine.longterm.injected import prepare
-from memsearch_engine.search.supersession.overrides import OverrideCache
-from memsearch_engine.service.activity import Activity
+from memsearch_engine.search.supersession.listing import OverrideCache
 from memsearch_engine.service.commands import distinct
 from memsearch_engine.service.indexing import Indexer
 
@@ -178,3 +177,53 @@ def stamp_of(path: Path) -> tuple[int, int]:
     except OSError:
         return 0, 0
     return info.st_mtime_ns, info.st_size
+
+
+class Activity:
+    """Uses of the service by clients and hooks. Thread-safe.
+
+    Args:
+        clock: a monotonic clock, in seconds.
+
+    Attributes:
+        clients: connections that are open now.
+        uses: number of uses so far.
+        last_use: name of the last use; ``""`` if there was none.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self.clients = 0
+        self.uses = 0
+        self.last_use = ""
+        self._at = clock()
+
+    def note(self, what: str) -> None:
+        """Record a use.
+
+        Args:
+            what: the name of the request or event.
+        """
+        with self._lock:
+            self.uses += 1
+            self.last_use, self._at = what, self._clock()
+
+    def connected(self) -> None:
+        """Record that a client has connected."""
+        with self._lock:
+            self.clients += 1
+
+    def disconnected(self) -> None:
+        """Record that a client has disconnected."""
+        with self._lock:
+            self.clients -= 1
+
+    @property
+    def idle_s(self) -> float:
+        """Seconds since the last use."""
+        return max(0.0, self._clock() - self._at)
+
+    def is_over(self, idle_s: float) -> bool:
+        """Whether no client is connected and the last use is more than *idle_s* seconds ago."""
+        return not self.clients and self.idle_s > idle_s

@@ -1,4 +1,4 @@
-"""The base classes of readers, and the choice of the reader for a file."""
+"""The base classes of readers, the choice of the reader for a file, and the summary of a compaction."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any, ClassVar, cast
 
 import msgspec
 
-from memsearch_engine.agents.transcripts.model import Conversation, Session
+from memsearch_engine.agents.transcripts.model import Conversation, Session, well_formed
 from memsearch_engine.agents.transcripts.records import records
 from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import UsageError
@@ -235,3 +235,29 @@ def _table(line: bytes) -> dict[str, Any] | None:
     except (msgspec.DecodeError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
+
+
+_LOOKED_THROUGH = 8 * 1024 * 1024  # bytes from the end: the summary has just been written
+
+
+def last_summary(where: Session) -> str:
+    """Return the newest summary of a session; ``""`` if there is none or it cannot be read."""
+    reads = reader(where.agent)
+    if reads is None or not reads.compaction_mark or not where.path.endswith(".jsonl"):
+        return ""
+    try:
+        with open(where.path, "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _LOOKED_THROUGH))
+            lines = file.read(_LOOKED_THROUGH).split(b"\n")
+    except OSError:
+        return ""
+    for raw in reversed(lines):
+        if reads.compaction_mark not in raw.replace(b" ", b""):
+            continue
+        try:
+            line = msgspec.json.decode(well_formed(raw))
+        except (msgspec.DecodeError, RecursionError):
+            continue
+        if isinstance(line, dict) and (found := reads.compaction_summary(line)) is not None:
+            return found
+    return ""

@@ -16,9 +16,14 @@ from typing import NamedTuple
 import msgspec
 
 from memsearch_engine.index.catalog.database import CatalogDatabase
-from memsearch_engine.index.catalog.files import IndexedEntry, IndexedFiles, KnownFile
-from memsearch_engine.index.catalog.links import Link, RevisionLinks
-from memsearch_engine.index.catalog.prompts import TurnPrompts
+from memsearch_engine.index.catalog.files import IndexedEntry, IndexedFiles, KnownFile, TurnPrompts
+from memsearch_engine.index.catalog.links import (
+    Link,
+    RepositoryCheck,
+    RevisionLinks,
+    Stale,
+    StalenessTable,
+)
 from memsearch_engine.index.catalog.schema import (
     IS_NOTE,
     LAYOUT,
@@ -26,7 +31,6 @@ from memsearch_engine.index.catalog.schema import (
     ROW_TABLES,
     placeholders,
 )
-from memsearch_engine.index.catalog.staleness import RepositoryCheck, Stale, StalenessTable
 from memsearch_engine.index.catalog.statistics import CatalogStatistics
 from memsearch_engine.index.catalog.words import WordIndex
 from memsearch_engine.index.rows import CatalogBroken, Row, decode_marks

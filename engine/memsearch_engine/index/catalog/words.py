@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable
 from typing import Any
@@ -186,6 +187,16 @@ class WordIndex:
         )
         return [row for (row,) in found]
 
+    def rarity(self, terms: list[str]) -> dict[str, float]:
+        """Return the inverse document frequency of each term, by the formula of Lucene and Milvus.
+
+        A term that occurs in no note gets the value of a term that occurs in one.
+        """
+        if not terms:
+            return {}
+        known, total = self.document_frequencies(terms), self.chunk_count()
+        return {term: idf_of(known.get(term, 1), total) for term in terms}
+
 
 def _condition(projects: list[str], where: Filter) -> tuple[str, list[Any]]:
     """Return a filter as an SQL condition on entries (``e``) with its values."""
@@ -212,3 +223,8 @@ def _condition(projects: list[str], where: Filter) -> tuple[str, list[Any]]:
         parts.append("e.day <= ?")
         values.append(where.as_of)
     return " AND ".join(parts), values
+
+
+def idf_of(notes: int, total: int) -> float:
+    """The inverse document frequency of a term that occurs in *notes* of *total* chunks."""
+    return math.log(1 + (total - notes + 0.5) / (notes + 0.5))

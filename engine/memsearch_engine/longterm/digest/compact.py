@@ -35,7 +35,6 @@ from memsearch_engine.journal.model import DIGEST
 from memsearch_engine.journal.note import Note
 from memsearch_engine.longterm.digest.outline import outline
 from memsearch_engine.longterm.digest.picking import DigestNote, Picking, Search, pick, week
-from memsearch_engine.search.rarity import weights
 from memsearch_engine.search.scope import Scope
 from memsearch_engine.secrets.scan import redact
 
@@ -368,7 +367,7 @@ def _specialness(scope: Scope) -> Callable[[str], float]:
         if catalog is None:
             return 0.0
         found = list(dict.fromkeys(terms(line)))
-        known.update(weights(catalog, [term for term in found if term not in known]))
+        known.update(catalog.words.rarity([term for term in found if term not in known]))
         rarest = sorted((known[term] for term in found), reverse=True)[:_RAREST]
         return sum(rarest) / (len(rarest) or 1)
 

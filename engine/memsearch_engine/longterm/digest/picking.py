@@ -22,7 +22,7 @@ from memsearch_engine.search.dates import parse_date
 from memsearch_engine.search.hits import Answer
 from memsearch_engine.search.scope import Scope
 from memsearch_engine.search.supersession import listing
-from memsearch_engine.search.supersession.overrides import read_overrides
+from memsearch_engine.search.supersession.listing import read_overrides
 
 _FOUND = 200  # maximum notes of a query
 _IS_DATES = re.compile(r"[\d\s./:-]+")

@@ -20,8 +20,7 @@ import msgspec
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.rows import LONGTERM_KINDS, Row
 from memsearch_engine.journal.model import CONFLICT_OF, DIGEST
-from memsearch_engine.search.supersession.listing import ENOUGH, changes_in
-from memsearch_engine.search.supersession.overrides import Overrides
+from memsearch_engine.search.supersession.listing import ENOUGH, Overrides, changes_in
 
 SENTENCE = re.compile(r"\n|(?<=[.;!?])\s+")
 SKIPPED = re.compile(r"^\s*[-*+]?\s*(?:User asked|Errors met|Files changed|Commands|Taken from): ")

@@ -22,17 +22,16 @@ import numpy as np
 
 from memsearch_engine.core.projects import Project
 from memsearch_engine.index.catalog import Catalog, Link
+from memsearch_engine.index.catalog.words import idf_of
 from memsearch_engine.index.hubness import Background
 from memsearch_engine.index.rows import Row
 from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.journal.model import DIGEST
 from memsearch_engine.search.confidence import LogisticModel
 from memsearch_engine.search.hits import Hit
-from memsearch_engine.search.rarity import idf_of, weights
 from memsearch_engine.search.supersession.listing import ENOUGH as SUPERSEDES
-from memsearch_engine.search.supersession.listing import changes
+from memsearch_engine.search.supersession.listing import NONE, Overrides, changes
 from memsearch_engine.search.supersession.notes import links_from
-from memsearch_engine.search.supersession.overrides import NONE, Overrides
 
 #: ``score``: logarithm of the later hit's score divided by the earlier hit's score.
 #: ``near``: similarity of the earlier hit to the turns around the later one, in standard deviations
@@ -180,7 +179,7 @@ def pairs(
             pair = ConversationPair(earlier, later, features, linked)
             if pair.probability >= least:
                 found.append((pair, shared))
-    idf = weights(catalog, sorted(set().union(*(shared for _, shared in found))))
+    idf = catalog.words.rarity(sorted(set().union(*(shared for _, shared in found))))
     rare = idf_of(_RARE, catalog.words.chunk_count())
     for pair, shared in found:
         count = sum(idf[term] >= rare for term in shared)

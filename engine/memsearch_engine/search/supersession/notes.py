@@ -12,19 +12,21 @@ The probability does not depend on a query. No language model is used, and no no
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from memsearch_engine.core.projects import Project
 from memsearch_engine.index.catalog import Catalog, Link
+from memsearch_engine.index.catalog.words import idf_of
 from memsearch_engine.index.embed import speaks
 from memsearch_engine.index.hubness import formula
 from memsearch_engine.index.rows import Row, comparable
 from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.journal.model import DIGEST
 from memsearch_engine.search.confidence import LogisticModel
-from memsearch_engine.search.rarity import idf_of, weights
+from memsearch_engine.search.supersession import notes
 from memsearch_engine.search.supersession.listing import STORED, changes
 from memsearch_engine.search.supersession.replacements import RULES, replaces
 
@@ -175,7 +177,7 @@ def pairs(
     known = catalog.by_chunk_id({name for names in near.values() for name, _ in names}, project.id)
     known = {name: row for name, row in known.items() if row.day and _is_comparable(index, row)}
     has = catalog.terms({row.id for row in (*rows, *known.values())})
-    idf = weights(catalog, sorted(set().union(*(has.get(row.id, set()) for row in rows))))
+    idf = catalog.words.rarity(sorted(set().union(*(has.get(row.id, set()) for row in rows))))
     total = catalog.words.chunk_count()
     rare, few = idf_of(_RARE, total), 1 - min(1.0, total / _MANY)
     found: list[
@@ -208,7 +210,7 @@ def pairs(
             if pair.probability >= least:
                 found.append((pair, share))
     unknown = set().union(*(has.get(pair.newer.id, set()) for pair, _ in found)) - idf.keys()
-    idf |= weights(catalog, sorted(unknown))
+    idf |= catalog.words.rarity(sorted(unknown))
     for pair, share in found:
         repeats = share / (sum(idf[term] for term in has.get(pair.newer.id, ())) or 1.0)
         yield pair._replace(features=(pair.features[0], repeats, *pair.features[2:]))
@@ -216,3 +218,58 @@ def pairs(
 
 def _is_comparable(index: VectorIndex, row: Row) -> bool:
     return speaks(index.embedder, row.embedded) and not row.heading.startswith(DIGEST)
+
+
+log = logging.getLogger("memsearch.service")
+_AT_ONCE = 32
+
+
+class Comparer:
+    """Compares the notes of changed projects with similar notes, in small steps while idle.
+
+    It stores the links. It reads no files and makes no vectors. Only the index thread may call it.
+    """
+
+    def __init__(self) -> None:
+        #: project id -> project, and catalog id of the last chunk that was checked
+        self._waiting: dict[str, tuple[Project, int]] = {}
+
+    def note(self, project: Project) -> None:
+        """Report that the notes of a project may have changed.
+
+        Notes without a vector are skipped until the next report.
+        """
+        self._waiting[project.id] = project, 0
+
+    def is_due(self, index: VectorIndex | None) -> bool:
+        """Whether there is anything to compare.
+
+        Always False on a Milvus server, where each comparison would be a request. Notes are then
+        compared during a search.
+        """
+        return bool(self._waiting) and index is not None and index.is_local
+
+    def doing(self) -> str:
+        """A sentence for people about the current work."""
+        projects = [project.name for project, _ in list(self._waiting.values())]
+        return f"comparing the notes of {', '.join(projects)} with each other"
+
+    def step(self, catalog: Catalog, index: VectorIndex) -> None:
+        """Compare some notes of one project.
+
+        If this fails, the project is skipped until its notes change again.
+        """
+        project, after = next(iter(self._waiting.values()))
+        version = notes.version(index)
+        try:
+            rows = catalog.links.not_compared(project.id, version, after, _AT_ONCE)
+            if rows:
+                vectors = index.vectors(project.collection, [row.chunk_id for row in rows])
+                self._waiting[project.id] = project, rows[-1].id
+                rows = [row for row in rows if row.chunk_id in vectors]
+                catalog.links.put(rows, version, notes.compare(catalog, index, project, rows))
+                return
+            catalog.links.prune(project.id)
+        except Exception:  # the notes are compared during a search instead
+            log.exception("the notes of %s are not compared", project.slug)
+        self._waiting.pop(project.id, None)

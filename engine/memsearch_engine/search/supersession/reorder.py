@@ -17,9 +17,8 @@ from memsearch_engine.search.request import SearchRequest, identifiers
 from memsearch_engine.search.retrieve import Sources
 from memsearch_engine.search.supersession import conversations
 from memsearch_engine.search.supersession.conversations import CONSIDERED
-from memsearch_engine.search.supersession.listing import ENOUGH
+from memsearch_engine.search.supersession.listing import ENOUGH, NONE, Overrides
 from memsearch_engine.search.supersession.notes import links_from
-from memsearch_engine.search.supersession.overrides import NONE, Overrides
 from memsearch_engine.search.supersession.revisions import newest_version
 
 Pair = tuple[str, str]  # ids of the older and the newer entry

@@ -13,13 +13,14 @@ from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.search.hits import Hit
 from memsearch_engine.search.supersession.listing import (
     ENOUGH,
+    NONE,
+    Overrides,
     Supersession,
     changes,
     row_of,
     supersession,
 )
 from memsearch_engine.search.supersession.notes import links_from, pairs
-from memsearch_engine.search.supersession.overrides import NONE, Overrides
 
 _STEPS = 3  # from a note to its newer version, followed in turn
 _MAX_REVISIONS = 60
