@@ -1,4 +1,4 @@
-"""The shared state of a running service: its home, projects, journal, index, settings and last use."""
+"""The shared state of a running service: its home, projects, journal, index and settings."""
 
 from __future__ import annotations
 

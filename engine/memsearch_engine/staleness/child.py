@@ -151,10 +151,6 @@ def _seconds(stamp: Any) -> float:
     return float(stamp[0] + stamp[1] / 1e9) if isinstance(stamp, tuple) else float(stamp)
 
 
-if __name__ == "__main__":
-    main()
-
-
 _MAIN = ("main", "master", "trunk", "default", "develop")
 _SWITCH = re.compile(r"^(\S+) \S+ .*?\tcheckout: moving from (\S+) to (\S+)$", re.M)
 _MERGES = re.compile(
@@ -325,3 +321,7 @@ def _target(folder: str) -> str:
     except OSError:
         return ""
     return text.strip().removeprefix("ref: refs/remotes/origin/")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,4 +1,4 @@
-"""The base classes of readers, the choice of the reader for a file, and the summary of a compaction."""
+"""The base classes of readers, and the choice of the reader for a file."""
 
 from __future__ import annotations
 
