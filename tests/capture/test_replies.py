@@ -179,9 +179,9 @@ def test_a_command_or_an_interrupted_prompt_between_a_question_and_its_reply_hid
         def turns(self, first: int, last: int) -> list[Turn]:
             return said[first:last]
 
-    (reply,) = replies.in_context(Said(), 3)  # type: ignore[arg-type]
+    (reply,) = extract.in_context(Said(), 3)  # type: ignore[arg-type]
     assert reply.in_reply_to == "I found an old script. Shall I remove deploy.sh?"
-    assert not replies.is_short("!ls")
+    assert not extract.is_short("!ls")
 
 
 DENIED = (

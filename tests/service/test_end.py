@@ -13,7 +13,7 @@ from collections.abc import Callable
 import pytest
 from dulwich.repo import Repo
 from memsearch_engine.core.home import Home
-from memsearch_engine.search.supersession import background
+from memsearch_engine.search.supersession import notes
 from memsearch_engine.service import (
     index_state,
     index_thread,
@@ -23,9 +23,9 @@ from memsearch_engine.service import (
     repository_checks,
     tasks,
 )
-from memsearch_engine.service.activity import Activity
 from memsearch_engine.service.engine import Engine
 from memsearch_engine.service.server import ServiceServer
+from memsearch_engine.service.service_state import Activity
 
 from tests.conftest import DAYS, Box, until
 
@@ -223,7 +223,7 @@ def test_what_nobody_waits_for_rests_more_than_it_works_and_is_in_the_status(box
         goes_on.wait(60)
         self._waiting.clear()
 
-    monkeypatch.setattr(background.Comparer, "step", step)
+    monkeypatch.setattr(notes.Comparer, "step", step)
     box.fill()
     engine = run().engine
     try:

@@ -1,6 +1,6 @@
 """The vector index of one model: the embedder, its vectors, and a Milvus server if one is used.
 
-Vectors are stored by the hash of the embedded text (``vectors.embeddings``). A ledger records the
+Vectors are stored by the hash of the embedded text (``vectors.difference``). A ledger records the
 chunks that can be searched (``vectors.ledger``): in memory, or on the server. The difference
 between the ledger and the catalog is the work to do. Searches use ``vectors.search``.
 """
