@@ -15,8 +15,8 @@ from memsearch_engine.agents.transcripts.readers import reader
 from memsearch_engine.capture.clean import redacted
 from memsearch_engine.core.errors import MemsearchError
 from memsearch_engine.core.home import AgentFolders
-from memsearch_engine.core.projects import Project
-from memsearch_engine.journal.files import list_days, read_day
+from memsearch_engine.index.rows import CatalogBroken
+from memsearch_engine.journal.files import DayFile, list_days, read_day
 from memsearch_engine.journal.model import Anchor
 from memsearch_engine.search.scope import Scope
 
@@ -55,19 +55,26 @@ class Survey(msgspec.Struct):
     expiring: list[Expiring] = []
 
 
-def cited(projects: list[Project]) -> dict[tuple[str, str], list[Anchor]]:
+def cited(scope: Scope) -> dict[tuple[str, str], list[Anchor]]:
     """Return every anchor of every note, by (agent, session)."""
     found: dict[tuple[str, str], list[Anchor]] = {}
-    for memory in dict.fromkeys(project.memory for project in projects):
+    indexed: dict[DayFile, list[Anchor]] = {}
+    with contextlib.suppress(CatalogBroken):
+        for project in scope.projects:
+            if scope.catalog:
+                indexed |= scope.catalog.outlines.anchors(project.id)
+    for memory in dict.fromkeys(project.memory for project in scope.projects):
         for file in list_days(memory):
             try:
-                entries = read_day(file.path).entries
+                anchors = indexed.get(file)
+                if anchors is None or not os.access(file.path, os.R_OK):
+                    entries = read_day(file.path).entries
+                    anchors = [anchor for entry in entries for anchor in entry.anchors]
             except OSError:
                 continue
-            for entry in entries:
-                for anchor in entry.anchors:
-                    if anchor.agent and anchor.session:
-                        found.setdefault((anchor.agent, anchor.session), []).append(anchor)
+            for anchor in anchors:
+                if anchor.agent and anchor.session:
+                    found.setdefault((anchor.agent, anchor.session), []).append(anchor)
     return found
 
 
@@ -99,7 +106,7 @@ class Evidence:
         result = Survey(expiring=[])
         archived = Archive(self._home).names()
         now = time.time()
-        for (agent, session), anchors in cited(self._scope.projects).items():
+        for (agent, session), anchors in cited(self._scope).items():
             where = find_session(agent, session, anchors[0].path, self._scope.folders)
             unkept = sum((agent, session, anchor.turn) not in archived for anchor in anchors)
             if where is None:
@@ -124,7 +131,7 @@ class Evidence:
         Returns:
             The number of archived turns, and (path, reason) of those that can't be read.
         """
-        wanted = cited(self._scope.projects)
+        wanted = cited(self._scope)
         count, failed = 0, []
         with contextlib.closing(Archive(self._home)) as archive:
             names = archive.names()

@@ -66,7 +66,7 @@ def decoder(kind: type[T]) -> Callable[[bytes], T]:
     return read
 
 
-_decode_anchors = decoder(list[Anchor])
+decode_anchors = decoder(list[Anchor])
 decode_marks = decoder(dict[str, str])
 
 
@@ -122,7 +122,7 @@ class Row(msgspec.Struct):
     def of(cls, row: tuple[Any, ...]) -> Row:
         """Make a ``Row`` from the values of ``ROW_COLUMNS``."""
         values = list(row)
-        values[_ANCHORS] = _decode_anchors(values[_ANCHORS])
+        values[_ANCHORS] = decode_anchors(values[_ANCHORS])
         values[_ANCHORS + 1] = decode_marks(values[_ANCHORS + 1])
         return cls(*values)
 

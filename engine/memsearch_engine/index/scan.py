@@ -23,6 +23,7 @@ from memsearch_engine.index.chunk import asked_before, chunks_of, text_of
 from memsearch_engine.index.rows import LONGTERM_KINDS
 from memsearch_engine.journal.files import DayFile, FolderListing, list_files
 from memsearch_engine.journal.model import Entry
+from memsearch_engine.journal.outline import outline_of
 from memsearch_engine.journal.parse import parse
 from memsearch_engine.journal.shared import list_shared
 
@@ -152,7 +153,8 @@ def _read(context: _Context, root: str, file: DayFile, known: KnownFile | None, 
         OSError: the file can't be read.
     """
     is_fresh = known is not None and known.state == "fresh"
-    if known and is_fresh and not context.force and _stamp(known.file) == _stamp(file):
+    is_done = is_fresh and known is not None and known.has_outline
+    if known and is_done and not context.force and _stamp(known.file) == _stamp(file):
         return False
     with safe_files.folder_of(file.path) as (folder, name):
         fd = safe_files.open_in(folder, name)
@@ -163,10 +165,16 @@ def _read(context: _Context, root: str, file: DayFile, known: KnownFile | None, 
     max_chars = context.settings.chunking.max_chars
     content_hash = digest(data, str(max_chars), size=10)
     catalog, project = context.catalog, context.project
-    if known and is_fresh and known.hash == content_hash:
+    is_same = is_fresh and known is not None and known.hash == content_hash
+    if is_same:
         catalog.files.touch(project, file)
+        if is_done:
+            return False
+    document = parse(data, name := Path(file.path).stem)
+    outline, entries = outline_of(document, name), document.entries
+    if is_same:
+        catalog.outlines.put(project, file.path, outline)
         return False
-    entries = parse(data, Path(file.path).stem).entries
     prompts = _prompts(context, entries)
     indexed = [
         IndexedEntry(
@@ -177,6 +185,7 @@ def _read(context: _Context, root: str, file: DayFile, known: KnownFile | None, 
         for entry in entries
     ]
     catalog.files.put(project, root, file, content_hash, indexed, kind)
+    catalog.outlines.put(project, file.path, outline)
     return True
 
 

@@ -142,9 +142,8 @@ class Origin:
         Raises:
             Unreachable: the records can't be read.
         """
-        self._adopt(memory)
-        known = self._known(entries)
-        found = [entry for entry in entries if key_of(entry.raw) not in known]
+        unknown = self.unknown(memory, [key_of(entry.raw) for entry in entries])
+        found = [entry for entry in entries if key_of(entry.raw) in unknown]
         if found and author_of(path) and shared.is_in(path, memory):
             let_in = shared.committed(path, memory)
             decided = self._decided_ids(
@@ -156,6 +155,15 @@ class Origin:
                 if shared.with_lf(entry.raw) not in let_in or entry.id in decided
             ]
         return {entry.id for entry in found} | self.contradicting(entries, day_of(path)).keys()
+
+    def unknown(self, memory: str, keys: list[str]) -> set[str]:
+        """Return the keys of entries that this home neither wrote nor released.
+
+        Raises:
+            Unreachable: the records can't be read.
+        """
+        self._adopt(memory)
+        return set(keys) - {key for key, how in self._how(keys).items() if how != _BODY}
 
     def released(self, entries: list[Entry]) -> set[str]:
         """Ids of entries that the owner released as they are, whatever they say."""

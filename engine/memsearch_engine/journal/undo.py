@@ -9,7 +9,7 @@ import contextlib
 import logging
 import os
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from memsearch_engine.core import safe_files
 from memsearch_engine.core.errors import Conflict, NotFound, Unreachable
@@ -17,10 +17,11 @@ from memsearch_engine.core.home import Home
 from memsearch_engine.core.ids import digest
 from memsearch_engine.core.project_location import author_of
 from memsearch_engine.journal import disk, render
-from memsearch_engine.journal.files import day_of, list_files, read_day
+from memsearch_engine.journal.files import DayFile, day_of, list_files, read_day
 from memsearch_engine.journal.history import SYNC, Change, History
 from memsearch_engine.journal.model import Document, Entry
 from memsearch_engine.journal.origin import Origin
+from memsearch_engine.journal.outline import FileOutline
 from memsearch_engine.journal.parse import parse
 
 log = logging.getLogger("memsearch.journal")
@@ -100,19 +101,27 @@ class Undoable:
             )
         return record
 
-    def vanished(self, memory: str) -> list[Change]:
+    def vanished(
+        self, memory: str, outlines: Mapping[DayFile, FileOutline] | None = None
+    ) -> list[Change]:
         """Return notes that were added here and that another program has since overwritten.
 
         The program may be an editor with an old copy of the file, or ``git checkout``. The owner
         may have intended it, so the notes are offered, not restored.
+
+        Args:
+            outlines: those of indexed files, which are not parsed then.
         """
         memory = os.path.abspath(memory)
         added = self.history.added(memory)
         if not added:
             return []
-        there = {
-            entry.id for file in list_files(memory).files for entry in read_day(file.path).entries
-        }
+        there: set[str] = set()
+        for file in list_files(memory).files:
+            outline = outlines.get(file) if outlines else None
+            there.update(
+                outline.ids if outline else (entry.id for entry in read_day(file.path).entries)
+            )
         return [change for change in added if change.entry_id not in there]
 
     def add_again(self, seq: int) -> str:

@@ -8,6 +8,7 @@ injected until then.
 
 from __future__ import annotations
 
+import contextlib
 from typing import Literal
 
 import msgspec
@@ -15,6 +16,7 @@ import msgspec
 from memsearch_engine.core.errors import NotFound
 from memsearch_engine.journal import versions
 from memsearch_engine.journal.model import CONFLICT_OF, Entry
+from memsearch_engine.journal.outline import Look
 from memsearch_engine.journal.write import target_of
 from memsearch_engine.search.scope import Scope
 
@@ -50,10 +52,18 @@ class Conflicts:
     def all(self) -> list[TextConflict]:
         """All conflicts, newest day first."""
         found = []
-        for file, other in self._scope.every_entry():
-            if of := other.marks.get(CONFLICT_OF):
-                entry = next((entry for entry in self._scope.read(file) if entry.id == of), None)
-                found.append(TextConflict(file.path, file.day, entry, other))
+        outlines = self._scope.outlines()
+        for file in self._scope.days():
+            if (outline := outlines.get(file)) and not outline.look & Look.CONFLICT:
+                continue
+            with contextlib.suppress(OSError):  # `doctor` reports the unreadable file
+                entries = self._scope.read(file)
+                by_id = {entry.id: entry for entry in entries}
+                found += [
+                    TextConflict(file.path, file.day, by_id.get(of), other)
+                    for other in entries
+                    if (of := other.marks.get(CONFLICT_OF))
+                ]
         return found
 
     def decide(

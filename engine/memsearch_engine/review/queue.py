@@ -19,7 +19,7 @@ from memsearch_engine.core.errors import Conflict, NotFound, UsageError
 from memsearch_engine.journal.disk import locked
 from memsearch_engine.review import documents, notes, versions
 from memsearch_engine.review.item import Decision, Kind, Parts, ReviewItem, Step, undone
-from memsearch_engine.search.scope import Scope, parsing_once
+from memsearch_engine.search.scope import Scope, reading_once
 
 #: Kind -> name of its group in commands, and its title.
 GROUPS: dict[Kind, tuple[str, str]] = {
@@ -130,7 +130,7 @@ class ReviewQueue:
         """
         left = set(self._read().left)
         wanted = kinds or [kind for kind in _SOURCES if secrets or kind != "secret"]
-        with parsing_once():
+        with reading_once():
             found = [
                 case for kind in _SOURCES if kind in wanted for case in _SOURCES[kind](self._memory)
             ]

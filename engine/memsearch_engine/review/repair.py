@@ -2,18 +2,16 @@
 
 Each repair needs the owner's decision.
 
-Junk is accidental output of a memory tool: stubs, error texts, repeated injected context, prompts
-stored as facts. Repetitions are notes with nearly the same words (three-word shingles, a Jaccard
-similarity of at least 0.7). Candidates share one of their eight smallest shingle hashes: Broder,
-"On the resemblance and containment of documents", 1997.
+Junk is accidental output of a memory tool (``journal.junk``). Repetitions are notes with nearly the
+same words (``review.repetitions``).
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
-import re
+from collections.abc import Iterator
 from typing import Literal
-from zlib import crc32
 
 import msgspec
 
@@ -21,37 +19,17 @@ from memsearch_engine.core.ids import digest
 from memsearch_engine.core.project_location import author_of
 from memsearch_engine.journal import versions, whole_file
 from memsearch_engine.journal.files import DayFile, day_of
-from memsearch_engine.journal.model import CONFLICT_OF, Document, Entry
+from memsearch_engine.journal.junk import JunkKind, junk_in
+from memsearch_engine.journal.model import Document, Entry
+from memsearch_engine.journal.origin import key_of
+from memsearch_engine.journal.outline import FileOutline, Look, shingles_of
 from memsearch_engine.journal.undo import day_name
 from memsearch_engine.journal.unmangle import unmangled
 from memsearch_engine.journal.write import Target
+from memsearch_engine.review.repetitions import repetitions
 from memsearch_engine.search.scope import Scope
 
-Kind = Literal["stub", "error", "echo", "prompt", "duplicate", "vanished", "merged", "returned"]
-_MIN_CHARACTERS = 5
-_ERROR_WORDS = 9  # an error text is short; a longer text that mentions one is a note
-_SHINGLE, _SKETCH, _ALIKE = 3, 8, 0.7
-_MIN_WORDS = 6
-_MAX_ALIKE = 50  # notes with the same sketch hash that are compared with each other
-_ERROR = re.compile(
-    r"(?i)^\W*(?:api error\b|error:? (?:4\d\d|5\d\d)\W*$|rate limit(?:ed)?\W*(?:exceeded|"
-    r"reached|$)|you(?:'ve| have) (?:hit|reached) your (?:usage|rate) limit|usage limit reached|"
-    r"credit balance is too low|invalid api key|please run /login|"
-    r"overloaded_error|request timed out\W*$|prompt is too long|"
-    r"execution error|\[?(?:summary|transcript) (?:failed|"
-    r"unavailable|empty)\]?|no summary (?:available|generated))"
-)
-_ECHO = re.compile(
-    r"<memsearch-memory|</memsearch-memory|"
-    r"Notes from earlier sessions of this project:|\[memsearch\] Memory available|"
-    r"# Recent Memory\b|Long-term memory, checked by the user"
-)
-_PROMPT = re.compile(
-    r"(?i)you are a third-person note-taker|\[memsearch summariser\]|"
-    r"summari[sz]e the following (?:turn|transcript|conversation)|"
-    r"^\W*you are (?:an?|the) [a-z -]{3,40}(?:assistant|agent|"
-    r"note-taker|summari[sz]er)\b|output only (?:the )?bullet"
-)
+Kind = JunkKind | Literal["duplicate", "vanished", "merged", "returned"]
 _WHY = {
     "stub": "says nothing",
     "error": "is an error text, not a memory",
@@ -132,28 +110,47 @@ class Repair:
         Pinned notes are never junk.
         """
         # by memory folder, because notes of different projects are not compared
-        notes: dict[str, list[SeenNote]] = {}
+        groups: dict[str, list[tuple[DayFile, str, bytes]]] = {}
         merged: list[RepairCandidate] = []
         junk: list[RepairCandidate] = []
         deleted = self._scope.journal.history.deleted_texts()
+        outlines = self._scope.outlines()
         for file in self._scope.days():
+            owner = author_of(file.path) or self._scope.memory_of(file.path)
+            group = groups.setdefault(owner, [])
+            outline = outlines.get(file)
+            if outline and not outline.look & Look.REPAIR and not _returned(outline, deleted):
+                group += [(file, name, shingles) for name, shingles in outline.words() if shingles]
+                continue
             try:
                 document = self._scope.document(file.path)
             except OSError:
                 continue  # `doctor` reports the unreadable file
             merged += _merged(file, document)
             for entry in document.entries:
-                note = SeenNote(file.path, file.day, entry.id, entry.hash, entry.title, entry.body)
                 if deleted.get(entry.id) == entry.raw:
-                    junk.append(RepairCandidate("returned", [note], entry.title))
-                elif kind := _junk(entry):
-                    junk.append(RepairCandidate(kind[0], [note], kind[1]))
-                elif "superseded-by" not in entry.marks and CONFLICT_OF not in entry.marks:
-                    notes.setdefault(
-                        author_of(file.path) or self._scope.memory_of(file.path), []
-                    ).append(note)
-        repeated = [finding for group in notes.values() for finding in _repetitions(group)]
-        return [*self._vanished(), *merged, *junk, *repeated]
+                    found: tuple[Kind, str] | None = "returned", entry.title
+                else:
+                    found = junk_in(entry)
+                if found:
+                    junk.append(RepairCandidate(found[0], [_seen(file, entry)], found[1]))
+                elif shingles := shingles_of(entry):
+                    group.append((file, entry.id, shingles))
+        repeated = [finding for group in groups.values() for finding in self._repeated(group)]
+        return [*self._vanished(outlines), *merged, *junk, *repeated]
+
+    def _repeated(self, notes: list[tuple[DayFile, str, bytes]]) -> Iterator[RepairCandidate]:
+        """Yield the repetitions among notes, which are (file, entry id, shingles)."""
+        for members, least in repetitions([shingles for *_, shingles in notes]):
+            alike = []
+            for file, name, _ in (notes[i] for i in members):
+                with contextlib.suppress(OSError):  # it was removed meanwhile
+                    if entry := self._scope.document(file.path).find(name):
+                        alike.append(_seen(file, entry))
+            alike.sort(key=lambda note: (len(note.body), note.day, note.entry_id), reverse=True)
+            if len(alike) > 1:
+                evidence = f"{least:.0%} of their words in common"
+                yield RepairCandidate("duplicate", alike, evidence)
 
     def history_fault(self) -> str:
         """The fault of the undo history; '' if it is valid.
@@ -200,10 +197,10 @@ class Repair:
         else:
             self._scope.journal.delete(self._scope.memory_of(targets[0].path), targets)
 
-    def _vanished(self) -> list[RepairCandidate]:
+    def _vanished(self, outlines: dict[DayFile, FileOutline]) -> list[RepairCandidate]:
         found = []
         for folder in dict.fromkeys(project.memory for project in self._scope.projects):
-            for change in self._scope.journal.vanished(folder):
+            for change in self._scope.journal.vanished(folder, outlines):
                 text = change.after.decode("utf-8", "replace").strip()
                 note = SeenNote(
                     change.path, day_of(change.path), change.entry_id, "", change.title, text
@@ -216,6 +213,18 @@ class Repair:
         return found
 
 
+def _seen(file: DayFile, entry: Entry) -> SeenNote:
+    return SeenNote(file.path, file.day, entry.id, entry.hash, entry.title, entry.body)
+
+
+def _returned(outline: FileOutline, deleted: dict[str, bytes]) -> bool:
+    """Whether a file has an entry that was deleted."""
+    return any(
+        name in deleted and key_of(deleted[name]) == key
+        for name, key in zip(outline.ids, outline.origin_keys(), strict=True)
+    )
+
+
 def _merged(file: DayFile, document: Document) -> list[RepairCandidate]:
     """Return one candidate if the file was merged line by line."""
     wrong = unmangled(document.data, day_name(file.path), document.entries)
@@ -225,81 +234,3 @@ def _merged(file: DayFile, document: Document) -> list[RepairCandidate]:
     note = SeenNote(file.path, file.day, digest("merged", file.path), "", title, text)
     contents = (document.data, wrong.data)
     return [RepairCandidate("merged", [note], wrong.evidence[0], file=contents)]
-
-
-def _junk(entry: Entry) -> tuple[Kind, str] | None:
-    body = entry.body.strip()
-    if "pin" in entry.marks:
-        return None
-    first = next((line.strip() for line in body.splitlines() if line.strip()), "")
-    if len(re.sub(r"[\W_]", "", body)) < _MIN_CHARACTERS and not re.search(
-        r"[\u3040-\u9fff\uac00-\ud7af]{2}", body
-    ):
-        return "stub", first or "no text at all"
-    lines = [line.strip(" -*+>\t") for line in body.splitlines() if line.strip()]
-    if len(lines) <= 2 and len(_words(lines[0])) <= _ERROR_WORDS and _ERROR.match(lines[0]):
-        return "error", lines[0][:200]
-    if match := _ECHO.search(body):
-        return "echo", match[0]
-    if (match := _PROMPT.search(lines[0])) and len(lines) <= 3:
-        return "prompt", lines[0][:200]
-    return None
-
-
-def _words(text: str) -> list[str]:
-    return re.findall(r"[^\W_]+|[\u3040-\u9fff\uac00-\ud7af]", text.casefold())
-
-
-def _shingles(words: list[str]) -> frozenset[int]:
-    return frozenset(
-        crc32(" ".join(words[i : i + _SHINGLE]).encode()) for i in range(len(words) - _SHINGLE + 1)
-    )
-
-
-def _repetitions(notes: list[SeenNote]) -> list[RepairCandidate]:
-    sets = {
-        i: _shingles(words)
-        for i, note in enumerate(notes)
-        if len(words := _words(note.body)) >= _MIN_WORDS
-    }
-    buckets: dict[int, list[int]] = {}
-    for i, shingles in sets.items():
-        for smallest in sorted(shingles)[:_SKETCH]:
-            buckets.setdefault(smallest, []).append(i)
-    group = {i: i for i in sets}
-
-    def root(i: int) -> int:
-        while group[i] != i:
-            i = group[i]
-        return i
-
-    least: dict[int, float] = {}
-    for members in buckets.values():
-        for j, one in enumerate(members[:_MAX_ALIKE]):
-            for other in members[j + 1 : _MAX_ALIKE]:
-                a, b = root(one), root(other)
-                if a != b and (alike := _jaccard(sets[one], sets[other])) >= _ALIKE:
-                    group[b] = a
-                    least[a] = min(alike, least.pop(b, 1.0), least.get(a, 1.0))
-    clusters: dict[int, list[int]] = {}
-    for i in sets:
-        clusters.setdefault(root(i), []).append(i)
-    found = []
-    for top, members in clusters.items():
-        if len(members) > 1:
-            alike_notes = sorted(
-                (notes[i] for i in members),
-                key=lambda n: (len(n.body), n.day, n.entry_id),
-                reverse=True,
-            )
-            found.append(
-                RepairCandidate(
-                    "duplicate", alike_notes, f"{least[top]:.0%} of their words in common"
-                )
-            )
-    return found
-
-
-def _jaccard(one: frozenset[int], other: frozenset[int]) -> float:
-    shared = len(one & other)
-    return shared / (len(one) + len(other) - shared)

@@ -8,8 +8,10 @@ marked and not injected until it is released.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from datetime import date
+from functools import lru_cache
 
 import msgspec
 
@@ -20,10 +22,13 @@ from memsearch_engine.core.errors import Conflict, MemsearchError, NotFound, Usa
 from memsearch_engine.core.project_location import author_of
 from memsearch_engine.core.projects import locate
 from memsearch_engine.core.repository import authors_of
-from memsearch_engine.journal.files import day_of, read_day
+from memsearch_engine.index.catalog.outlines import ListedNote
+from memsearch_engine.index.rows import CatalogBroken
+from memsearch_engine.journal.files import DayFile, day_of, read_day
 from memsearch_engine.journal.history import Change
 from memsearch_engine.journal.model import RELEASED, UNTRUSTED, Entry, QuarantineReason
 from memsearch_engine.journal.origin import Verdict
+from memsearch_engine.journal.outline import FileOutline, Look
 from memsearch_engine.journal.parse import parse
 from memsearch_engine.journal.quarantine import find_quarantined
 from memsearch_engine.journal.write import Target
@@ -62,9 +67,8 @@ class QuarantinedNote(msgspec.Struct, frozen=True):
         return author_of(self.path)
 
 
-def _conversation_of(entry: Entry) -> str:
+def _conversation_of(path: str) -> str:
     """The file of the conversation that a note cites, if it is on this machine; else ''."""
-    path = entry.anchor.path if entry.anchor else ""
     return path if path and os.path.exists(os.path.expanduser(path)) else ""
 
 
@@ -83,7 +87,11 @@ class Trust:
         """All quarantined notes, newest day first."""
         found = []
         origin = self._scope.journal.origin
+        listed = self._arrived()
         for file in self._scope.files():
+            if file in listed:
+                found += listed[file]
+                continue
             try:
                 entries = self._scope.read(file)
             except OSError:
@@ -108,10 +116,60 @@ class Trust:
                         why,
                         lines,
                         contradicted,
-                        _conversation_of(entry),
+                        _conversation_of(entry.anchor.path if entry.anchor else ""),
                     )
                 )
         return found
+
+    def _arrived(self) -> dict[DayFile, list[QuarantinedNote]]:
+        """Return the quarantined notes of the files that need not be parsed.
+
+        These are own files of a project, without a suspicious note and without a contradiction.
+        The quarantined notes in them are those that this home did not write.
+        """
+        origin, outlines = self._scope.journal.origin, self._scope.outlines()
+        quiet: dict[str, dict[DayFile, FileOutline]] = {}
+        for file in self._scope.files():
+            outline = outlines.get(file)
+            if outline and not outline.look & Look.QUARANTINE and not author_of(file.path):
+                quiet.setdefault(self._scope.memory_of(file.path), {})[file] = outline
+        found: dict[DayFile, list[QuarantinedNote]] = {}
+        conversation_of = lru_cache(maxsize=None)(_conversation_of)
+        for memory, files in quiet.items():
+            hashes = {file: outline.hashes() for file, outline in files.items()}
+            wrong = origin.verdicts((name, file.day) for file in files for name in hashes[file])
+            keys = {file: outline.origin_keys() for file, outline in files.items()}
+            unknown = origin.unknown(memory, [key for some in keys.values() for key in some])
+            for file, outline in files.items():
+                if wrong and any((name, file.day) in wrong for name in hashes[file]):
+                    continue
+                notes = zip(outline.ids, hashes[file], keys[file], strict=True)
+                strange = [(name, hash_) for name, hash_, key in notes if key in unknown]
+                listed = self._listed(file) if strange else {}
+                if all(name in listed for name, _ in strange):
+                    found[file] = [
+                        QuarantinedNote(
+                            file.path,
+                            file.day,
+                            listed[name].time,
+                            name,
+                            hash_,
+                            listed[name].agent,
+                            listed[name].title,
+                            QuarantineReason.ARRIVED,
+                            [],
+                            conversation=conversation_of(listed[name].path),
+                        )
+                        for name, hash_ in strange
+                    ]
+        return found
+
+    def _listed(self, file: DayFile) -> dict[str, ListedNote]:
+        """Return what the catalog lists of the notes of a file; {} if it cannot be read."""
+        with contextlib.suppress(CatalogBroken):
+            if self._scope.catalog:
+                return self._scope.catalog.outlines.notes(file)
+        return {}
 
     def waits(self, name: str) -> QuarantineReason | None:
         """Why a note is quarantined; None if it is not.

@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # a search through the service needs none of these
     from memsearch_engine.journal.files import DayFile
     from memsearch_engine.journal.model import Document, Entry
     from memsearch_engine.journal.note import Note
+    from memsearch_engine.journal.outline import FileOutline
     from memsearch_engine.journal.write import Journal
     from memsearch_engine.search.request import SearchRequest
     from memsearch_engine.search.sections import Section
@@ -52,21 +53,28 @@ class ServiceCall(Protocol):
         ...
 
 
-#: path -> the file as it was read in ``parsing_once``
-_PARSED: ContextVar[dict[str, Document] | None] = ContextVar("parsed", default=None)
+class _Read:
+    """What was read in ``reading_once``: path -> file, and the outlines of all files."""
+
+    def __init__(self) -> None:
+        self.documents: dict[str, Document] = {}
+        self.outlines: dict[DayFile, FileOutline] | None = None
+
+
+_READ: ContextVar[_Read | None] = ContextVar("read", default=None)
 
 
 @contextlib.contextmanager
-def parsing_once() -> Iterator[None]:
-    """Let ``Scope.document`` parse each file only once in this context of this thread.
+def reading_once() -> Iterator[None]:
+    """Let ``Scope`` parse each file and read the outlines only once in this context.
 
     A file that changes meanwhile is not read again. Whoever changes a note compares the file.
     """
-    before = _PARSED.set({})
+    before = _READ.set(_Read())
     try:
         yield
     finally:
-        _PARSED.reset(before)
+        _READ.reset(before)
 
 
 class Scope:
@@ -279,12 +287,25 @@ class Scope:
         """A file of notes with its entries. Raises OSError."""
         from memsearch_engine.journal.files import read_day
 
-        parsed = _PARSED.get()
-        if parsed is None:
+        read = _READ.get()
+        if read is None:
             return read_day(path)
-        if path not in parsed:
-            parsed[path] = read_day(path)
-        return parsed[path]
+        if path not in read.documents:
+            read.documents[path] = read_day(path)
+        return read.documents[path]
+
+    def outlines(self) -> dict[DayFile, FileOutline]:
+        """The outlines of the readable files that have not changed since they were indexed."""
+        read = _READ.get() or _Read()
+        if read.outlines is None:
+            read.outlines = {}
+            with contextlib.suppress(MemsearchError):  # the files are parsed then
+                for project in self.projects:
+                    if self.catalog:
+                        read.outlines |= self.catalog.outlines.of(project.id)
+            for file in [file for file in read.outlines if not os.access(file.path, os.R_OK)]:
+                del read.outlines[file]
+        return read.outlines
 
     def read(self, file: DayFile) -> list[Entry]:
         """The entries of a day file. Raises OSError."""

@@ -24,6 +24,7 @@ from memsearch_engine.index.catalog.links import (
     Stale,
     StalenessTable,
 )
+from memsearch_engine.index.catalog.outlines import FileOutlines
 from memsearch_engine.index.catalog.schema import (
     IS_NOTE,
     LAYOUT,
@@ -87,6 +88,7 @@ class Catalog:
 
     Attributes:
         files: the indexed files.
+        outlines: what Review needs of these files.
         words: full text search.
         prompts: the prompts that are embedded before notes.
         links: which note supersedes which.
@@ -100,6 +102,7 @@ class Catalog:
     def __init__(self, path: Path, *, writable: bool = False) -> None:
         self.database = CatalogDatabase(path, writable=writable)
         self.files = IndexedFiles(self.database)
+        self.outlines = FileOutlines(self.database)
         self.words = WordIndex(self.database)
         self.prompts = TurnPrompts(self.database)
         self.links = RevisionLinks(self.database)

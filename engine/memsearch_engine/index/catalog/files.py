@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from memsearch_engine import __version__
 from memsearch_engine.index.catalog.database import CatalogDatabase
 from memsearch_engine.index.catalog.schema import ROW_COLUMNS, ROW_TABLES
 from memsearch_engine.index.rows import Failure, Row, Title, decode_marks
@@ -18,7 +19,7 @@ from memsearch_engine.journal.model import Entry
 if TYPE_CHECKING:
     from memsearch_engine.index.chunk import Chunk
 
-_MAX_TITLE = 300  # characters
+MAX_TITLE = 300  # characters
 
 
 class IndexedEntry(NamedTuple):
@@ -34,11 +35,16 @@ class IndexedEntry(NamedTuple):
 
 
 class KnownFile(NamedTuple):
-    """A file in its indexed version, with its content hash and state (``fresh`` or ``failed``)."""
+    """A file in its indexed version, with its content hash and state (``fresh`` or ``failed``).
+
+    Attributes:
+        has_outline: whether it has an outline of this version of the program.
+    """
 
     file: DayFile
     hash: str
     state: str
+    has_outline: bool
 
 
 class IndexedFiles:
@@ -56,11 +62,13 @@ class IndexedFiles:
     def known(self, project: str) -> dict[str, KnownFile]:
         """Return the files of a project by path."""
         rows = self._database.query(
-            "SELECT path, day, mtime_ns, size, hash, state FROM files WHERE project=?", (project,)
+            "SELECT path, day, mtime_ns, size, hash, state, version FROM files"
+            " LEFT JOIN outlines ON file=id WHERE project=?",
+            (project,),
         )
         return {
-            path: KnownFile(DayFile(path, day, mtime, size), hash_, state)
-            for path, day, mtime, size, hash_, state in rows
+            path: KnownFile(DayFile(path, day, mtime, size), hash_, state, version == __version__)
+            for path, day, mtime, size, hash_, state, version in rows
         }
 
     def roots(self, project: str) -> set[str]:
@@ -215,7 +223,7 @@ def _insert(
         "kind": kind or entry.kind,
         "heading": entry.heading,
         "level": entry.level,
-        "title": entry.title[:_MAX_TITLE],
+        "title": entry.title[:MAX_TITLE],
         "start_line": entry.start_line,
         "end_line": entry.end_line,
         "anchors": msgspec.json.encode(entry.anchors),

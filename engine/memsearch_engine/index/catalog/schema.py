@@ -77,6 +77,13 @@ CREATE TABLE IF NOT EXISTS ground (
   problem TEXT NOT NULL) WITHOUT ROWID;
 """
 
+#: ``outlines``: what Review needs of a file (``journal.outline``).
+_OUTLINES = """
+CREATE TABLE IF NOT EXISTS outlines (
+  file INTEGER PRIMARY KEY REFERENCES files(id) ON DELETE CASCADE,
+  version TEXT NOT NULL, data BLOB NOT NULL);
+"""
+
 #: The projects with a completed scan. Until then the files themselves are searched.
 _SCANNED = """
 BEGIN;
@@ -127,14 +134,14 @@ def prepare(db: sqlite3.Connection, *, writable: bool) -> None:
             problem = db.execute("PRAGMA quick_check(1)").fetchone()[0]
             if problem != "ok":
                 raise CatalogBroken(problem)
-    elif not _has_prompts(db) or _count_tables(db, "links", "ground") < 2:
+    elif not _has_prompts(db) or _count_tables(db, "links", "ground", "outlines") < 3:
         raise CatalogBroken("it is of an earlier version", is_ours=True)
 
 
 def _upgrade(db: sqlite3.Connection) -> None:
     if not _has_prompts(db):
         db.executescript(_ADD_PROMPTS)
-    db.executescript(_LINKS + _STALENESS)
+    db.executescript(_LINKS + _STALENESS + _OUTLINES)
     if not _count_tables(db, "taken_in"):
         db.executescript(_SCANNED)
 

@@ -1,0 +1,83 @@
+"""Store the outlines of files (``journal.outline``), and read what Review lists of their notes."""
+
+from __future__ import annotations
+
+import msgspec
+
+from memsearch_engine import __version__
+from memsearch_engine.index.catalog.database import CatalogDatabase
+from memsearch_engine.index.catalog.files import MAX_TITLE
+from memsearch_engine.index.rows import CatalogBroken, decode_anchors
+from memsearch_engine.journal.files import DayFile
+from memsearch_engine.journal.model import Anchor
+from memsearch_engine.journal.outline import FileOutline
+
+_decode = msgspec.msgpack.Decoder(FileOutline).decode
+_FILE = "f.path, f.day, f.mtime_ns, f.size"
+
+
+class ListedNote(msgspec.Struct, frozen=True):
+    """The values of a note that the review queue lists. ``path``: of the first anchor."""
+
+    time: str
+    agent: str
+    title: str
+    path: str
+
+
+class FileOutlines:
+    """The outlines of the indexed versions of files.
+
+    A later version of this program makes them again, because it may judge notes differently.
+    """
+
+    def __init__(self, database: CatalogDatabase) -> None:
+        self._database = database
+
+    def of(self, project: str) -> dict[DayFile, FileOutline]:
+        """Return the outlines of a project's files, by the version of the file."""
+        rows = self._database.query(
+            f"SELECT {_FILE}, o.data FROM files f JOIN outlines o ON o.file=f.id"
+            " WHERE f.project=? AND f.state='fresh' AND o.version=?",
+            (project, __version__),
+        )
+        try:
+            return {DayFile(*file): _decode(data) for *file, data in rows}
+        except (msgspec.DecodeError, TypeError) as error:
+            raise CatalogBroken(f"a value is damaged: {error}") from error
+
+    def put(self, project: str, path: str, outline: FileOutline) -> None:
+        """Store the outline of the indexed version of a file."""
+        with self._database.transaction() as db:
+            db.execute(
+                "INSERT OR REPLACE INTO outlines (file, version, data)"
+                " SELECT id, ?, ? FROM files WHERE project=? AND path=?",
+                (__version__, msgspec.msgpack.encode(outline), project, path),
+            )
+
+    def notes(self, file: DayFile) -> dict[str, ListedNote]:
+        """Return entry id -> what is listed of it, without notes whose titles were cut.
+
+        Nothing is returned if this version of the file is not indexed.
+        """
+        rows = self._database.query(
+            "SELECT entry_id, time, agent, title, anchors FROM entries WHERE length(title)<? AND"
+            " file=(SELECT id FROM files WHERE path=? AND mtime_ns=? AND size=?"
+            " AND state='fresh')",
+            (MAX_TITLE, file.path, file.mtime_ns, file.size),
+        )
+        return {
+            name: ListedNote(at, agent, title, next((a.path for a in decode_anchors(anchors)), ""))
+            for name, at, agent, title, anchors in rows
+        }
+
+    def anchors(self, project: str) -> dict[DayFile, list[Anchor]]:
+        """Return the anchors of all notes, by the version of their file."""
+        found: dict[DayFile, list[Anchor]] = {}
+        for *file, anchors in self._database.query(
+            f"SELECT {_FILE}, e.anchors FROM files f JOIN entries e ON e.file=f.id"
+            " WHERE f.project=? AND f.state='fresh' ORDER BY e.file, e.start_line",
+            (project,),
+        ):
+            found.setdefault(DayFile(*file), []).extend(decode_anchors(anchors))
+        return found

@@ -1,0 +1,114 @@
+"""What Review needs of a file of notes, without its text: the catalog keeps it for each file.
+
+A file in which something may be wrong is only named. Review parses these files, and reads the
+outlines of all others.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from enum import IntFlag
+from zlib import crc32
+
+import msgspec
+
+from memsearch_engine.journal.instructions import orders
+from memsearch_engine.journal.junk import junk_in, words_of
+from memsearch_engine.journal.model import CONFLICT_OF, UNTRUSTED, Document, Entry
+from memsearch_engine.journal.origin import key_of
+from memsearch_engine.journal.unmangle import unmangled
+
+_SHINGLE, _MIN_WORDS = 3, 6
+_HASH, _KEY, _NUMBER = 8, 16, 4  # bytes
+
+
+class Look(IntFlag):
+    """Why a file must be parsed."""
+
+    CONFLICT = 1
+    QUARANTINE = 2
+    REPAIR = 4
+
+
+class FileOutline(msgspec.Struct, frozen=True, array_like=True):
+    """The outline of a file.
+
+    Attributes:
+        look: the members of ``Look``, as one number.
+        ids: entry ids, in the order of the file.
+        digests: ``Entry.hash`` of each entry.
+        keys: ``origin.key_of`` of each entry.
+        counts, shingles: how many ``shingles_of`` each entry has, and these.
+    """
+
+    look: int
+    ids: list[str]
+    digests: bytes
+    keys: bytes
+    counts: list[int]
+    shingles: bytes
+
+    def hashes(self) -> list[str]:
+        """The hashes of the entries."""
+        return _split(self.digests, _HASH)
+
+    def origin_keys(self) -> list[str]:
+        """The keys of the entries in the records of origin."""
+        return _split(self.keys, _KEY)
+
+    def words(self) -> Iterator[tuple[str, bytes]]:
+        """Yield the id and the shingles of each entry."""
+        start = 0
+        for name, count in zip(self.ids, self.counts, strict=True):
+            stop = start + count * _NUMBER
+            yield name, self.shingles[start:stop]
+            start = stop
+
+
+def outline_of(document: Document, name: str) -> FileOutline:
+    """Return the outline of a file.
+
+    Args:
+        name: as in ``parse``.
+    """
+    entries, look = document.entries, Look(0)
+    if b"\r\n" in document.data:  # git may have changed the line ends: two hashes for each entry
+        look |= Look.CONFLICT | Look.QUARANTINE | Look.REPAIR
+    if unmangled(document.data, name, entries):
+        look |= Look.REPAIR
+    for entry in entries:
+        if CONFLICT_OF in entry.marks:
+            look |= Look.CONFLICT | Look.QUARANTINE
+        if entry.marks.get("trust") in UNTRUSTED or orders(entry.body, his_words=False):
+            look |= Look.QUARANTINE
+        if junk_in(entry):
+            look |= Look.REPAIR
+    shingles = [shingles_of(entry) for entry in entries]
+    return FileOutline(
+        look,
+        [entry.id for entry in entries],
+        bytes.fromhex("".join(entry.hash for entry in entries)),
+        bytes.fromhex("".join(key_of(entry.raw) for entry in entries)),
+        [len(some) // _NUMBER for some in shingles],
+        b"".join(shingles),
+    )
+
+
+def shingles_of(entry: Entry) -> bytes:
+    """The hashes of all sequences of three words, sorted, four bytes each.
+
+    Short notes, superseded ones and other texts of a conflict have none: they repeat nothing.
+    """
+    words = words_of(entry.body)
+    if len(words) < _MIN_WORDS or "superseded-by" in entry.marks or CONFLICT_OF in entry.marks:
+        return b""
+    found = {
+        crc32(" ".join(words[i : i + _SHINGLE]).encode()) for i in range(len(words) - _SHINGLE + 1)
+    }
+    return array("I", sorted(found)).tobytes()
+
+
+def _split(data: bytes, size: int) -> list[str]:
+    text = data.hex()
+    return [text[i : i + 2 * size] for i in range(0, len(text), 2 * size)]
