@@ -87,6 +87,8 @@ def stories() -> list[Story]:
 def fillers(count: int = ROUTINE, seed: int = 7) -> list[Story]:
     """Return routine turns: small requests on ordinary modules, spread over working days.
 
+    The request of a turn is the one at the place of its first action.
+
     Args:
         count: number of turns.
         seed: seed of the random choice.
@@ -104,23 +106,30 @@ def fillers(count: int = ROUTINE, seed: int = 7) -> list[Story]:
         if day % 7 in (5, 6) and chance.random() < 0.8:
             day = max(0, day - 3)
 
-        def fill(name: str, kinds: dict[str, list[str]] = kinds) -> str:
-            return chance.choice(kinds[name]).format(
-                module=chance.choice(kinds["modules"]), n=chance.randrange(3, 90)
+        def draw(name: str, kinds: dict[str, list[str]] = kinds) -> tuple[str, str, int]:
+            """Return a sentence, a module and a number for it."""
+            return (
+                chance.choice(kinds[name]),
+                chance.choice(kinds["modules"]),
+                chance.randrange(3, 90),
             )
 
+        time = f"{chance.randrange(8, 19):02d}:{chance.randrange(60):02d}"
+        draw("requests")  # not used; without it later turns of a seed would be other ones
+        actions = [draw("actions") for _ in range(chance.randrange(1, 4))]
+        (first, module, _), followup, _ = actions[0], draw("followups"), draw("actions")
+        done = [text.format(module=of, n=count) for text, of, count in actions]
         found.append(
             Story(
                 id=f"filler-{number}",
                 project=project,
                 agent=agent,
                 day=day,
-                time=f"{chance.randrange(8, 19):02d}:{chance.randrange(60):02d}",
+                time=time,
                 session=f"routine-{project}-{agent}-{day}",
-                prompt=fill("requests"),
-                bullets=[fill("actions") for _ in range(chance.randrange(1, 4))]
-                + [fill("followups")],
-                reply=fill("actions"),
+                prompt=kinds["requests"][kinds["actions"].index(first)].format(module=module),
+                bullets=[*done, followup[0].format(module=followup[1], n=followup[2])],
+                reply=" ".join(done),
             )
         )
     return found
