@@ -14,6 +14,7 @@ import msgspec
 
 from memsearch_tui.counted import many
 from memsearch_tui.widgets.pieces import Row
+from memsearch_tui.widgets.render import agent_tag
 
 _DAYS = 7  # days of costs and of bars
 _BARS = " ▁▂▃▄▅▆▇█"
@@ -84,7 +85,7 @@ def _captured(state: dict[str, Any], today: str) -> list[Line]:
         covered, total = sum(s.covered for s in shares), sum(s.seen for s in shares)
         by_day = {share.day: share.seen for share in shares}
         row = [
-            (f"  {agent:12s}", "agent"),
+            (f"  {agent:12s}", agent_tag(agent)),
             (_bars(by_day, today), "heat2"),
             (f" {covered:5d} of {total:<5d}", "text" if covered == total else "warn"),
             (f" last {max(by_day)}", "dim"),
@@ -114,9 +115,9 @@ def _days(shares: Iterable[Any]) -> list[Row]:
         rows.append(
             [
                 (f"{day:10s}  ", "text"),
-                (f"{share.agent:12s}", "agent"),
+                (f"{share.agent:12s}", agent_tag(share.agent)),
                 (f"{done:4d} of {seen:<4d} ", "text"),
-                (bar, "heat2" if done == seen else "heat3"),
+                (bar, "heat2" if done == seen else "warn"),
             ]
         )
     return rows
@@ -135,7 +136,7 @@ def _missed(state: dict[str, Any]) -> list[Line]:
     rows: list[Row] = [
         [
             (f"{turn.day}  ", "text"),
-            (f"{turn.agent:12s}", "agent"),
+            (f"{turn.agent:12s}", agent_tag(turn.agent)),
             (f"{turn.session[:13]}  ", "dim"),
             (turn.reason or turn.outcome, "warn"),
         ]
@@ -193,7 +194,7 @@ def _cost(state: dict[str, Any], today: str) -> list[Line]:
         models[_model(spent)] += spent.input_tokens + spent.output_tokens
     for model, count in models.most_common():
         rows = [_spent(spent) for spent in every if _model(spent) == model]
-        row = [(f"  {model:28s}", "agent"), (f"{count:>9,} tokens", "text")]
+        row = [(f"  {model:28s}", "text"), (f"{count:>9,} tokens", "text")]
         found.append(Line(f"model {model}", row, [[(model, "strong")], [], *rows]))
     return found
 
@@ -239,7 +240,7 @@ def _injection(entry: Any) -> list[Row]:
     rows: list[Row] = [
         [
             (f"{when}  ", "text"),
-            (f"{entry.agent:12s}", "agent"),
+            (f"{entry.agent:12s}", agent_tag(entry.agent)),
             (f"{entry.tokens} tokens {entry.moment}  {entry.session[:13]}", "dim"),
         ]
     ]

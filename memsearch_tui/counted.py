@@ -10,9 +10,9 @@ def many(count: int, one: str) -> str:
     if count == 1:
         return f"1 {one}"
     return (
-        f"{count} {one[:-1]}ies"
+        f"{count:,} {one[:-1]}ies"
         if one.endswith("y") and one[-2] not in "aeiou"
-        else f"{count} {one}s"
+        else f"{count:,} {one}s"
     )
 
 

@@ -1,5 +1,4 @@
-"""The rows of the home list: all notes under the headings of their days, newest first, or the hits
-of a search. No widget here.
+"""The rows of the home list: all notes, newest first, or the hits of a search. No widget here.
 
 Both are sequences of keys; a list asks only for the rows that it draws. A thread reads days ahead;
 a day that was not read ahead is read when its rows are first drawn.
@@ -22,7 +21,7 @@ _FAR, _DAYS = (
     60,
 )
 
-#: (path, entry id) of a note, or ("", name) of a heading.
+#: (path, entry id) of a note, ("", name) of a heading, or ("", "") of a note that is gone.
 Key = tuple[str, str]
 
 
@@ -108,7 +107,7 @@ class Hits(Sequence[Key]):
 
 
 class Timeline(Sequence[Key]):
-    """All notes, newest first, each day under a heading; or only those that match filters."""
+    """All notes, newest first; or only those that match filters."""
 
     def __init__(
         self,
@@ -141,7 +140,7 @@ class Timeline(Sequence[Key]):
 
     def _lay_out(self) -> None:
         self._names = [day for day, count in self.counts.items() if count]
-        self._starts = [0, *accumulate(self.counts[day] + 1 for day in self._names)]
+        self._starts = [0, *accumulate(self.counts[day] for day in self._names)]
         self._place = {day: number for number, day in enumerate(self._names)}
 
     def settle(self) -> None:
@@ -217,8 +216,8 @@ class Timeline(Sequence[Key]):
         return bool(self._wrong)
 
     def item(self, key: Key | None) -> Item | None:
-        """Return the note of a key; None for a heading."""
-        day = self._library.days.day_of(key[0]) if key and key[0] else ""
+        """Return the note of a key, or None."""
+        day = self._library.days.day_of(key[0]) if key else ""
         return self._of(day).get(key) if key and day in self._place else None
 
     def day_at(self, index: int) -> str:
@@ -229,9 +228,21 @@ class Timeline(Sequence[Key]):
             else ""
         )
 
+    def begins_day(self, key: Key) -> bool:
+        """Return whether a key is that of the newest note of its day."""
+        day = self._library.days.day_of(key[0])
+        return day in self._place and self._of(day) and self._keys[day][0] == key
+
+    def other_day(self, index: int, step: int) -> int:
+        """Return the first row of the day that is *step* days with notes from that of row *index*;
+        before the first day it is row 0, after the last one *index*.
+        """
+        place = self._place[self.day_at(index)] + step
+        return self._starts[max(0, place)] if place < len(self._names) else index
+
     def start(self, day: str) -> int:
-        """Return the row of the heading of *day*, or of the next older day that has notes, or of
-        the oldest day.
+        """Return the row of the newest note of *day*, or of the next older day that has notes, or
+        of the oldest day.
         """
         if day not in self._place:
             day = next(
@@ -256,9 +267,7 @@ class Timeline(Sequence[Key]):
             raise IndexError(index)
         index %= len(self)
         day = self.day_at(index)
-        place = index - self._starts[self._place[day]] - 1
-        if place < 0:
-            return "", day
+        place = index - self._starts[self._place[day]]
         self._of(day)
         return self._keys[day][place] if place < len(self._keys[day]) else ("", "")
 
@@ -271,13 +280,11 @@ class Timeline(Sequence[Key]):
     def _find(self, key: object) -> int:
         if not isinstance(key, tuple) or len(key) != 2:
             return -1
-        if is_heading(key):
-            return self._starts[self._place[key[1]]] if key[1] in self._place else -1
         day = self._library.days.day_of(key[0])
         if day not in self._place:
             return -1
         return (
-            self._starts[self._place[day]] + 1 + self._keys[day].index(key)
+            self._starts[self._place[day]] + self._keys[day].index(key)
             if key in self._of(day)
             else -1
         )

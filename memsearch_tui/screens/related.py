@@ -84,7 +84,7 @@ class RelatedScreen(Page[Item]):
         return [
             (f"{how:{room}s} ", "accent"),
             (f"{item.day} {item.time or '     '} ", "dim"),
-            (f"{item.agent or 'note':11s} ", "agent"),
+            (f"{item.agent or 'note':11s} ", render.agent_tag(item.agent)),
             *render.inline(item.title),
             *render.badges(item.marks),
         ]

@@ -36,7 +36,7 @@ def parts(name: str, notes: int, days: int, now: HeaderState, today: str) -> lis
         now: the state of the memory.
         today: an ISO day.
     """
-    count = f"{notes:,} {'note' if notes == 1 else 'notes'} · {many(days, 'day')}"
+    count = f"{many(notes, 'note')} · {many(days, 'day')}"
     found: list[Part] = [([(name, "strong"), (f"   {count}", "dim")], "projects")]
     if now.waiting:
         found.append(([("f5 ", "key"), (f"{now.waiting} to decide", "warn")], "review"))

@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.strip import Strip
 
 from memsearch_tui.widgets.lines import Lines
-from memsearch_tui.widgets.pieces import LINE_BREAK, Row, drawable, wrap
+from memsearch_tui.widgets.pieces import LINE_BREAK, Row, drawable, unwrapped, wrap
 
 
 class LineList(Lines):
@@ -262,10 +262,7 @@ class LineList(Lines):
             place = row.index(LINE_BREAK)
             return row[:place], [(" " * self._indent, "text"), *row[place + 1 :]]
         first, *more = wrap([(drawable(text), tone) for text, tone in row], width)
-        return first, [
-            (" " * self._indent, "text"),
-            *(piece for line in more for piece in [*line, (" ", "text")]),
-        ]
+        return first, [(" " * self._indent, "text"), *unwrapped(more)]
 
     def on_focus(self) -> None:
         """Draw the cursor of a focused list."""

@@ -36,7 +36,6 @@ _LOOKS = {
     "emphasis": ("foreground", "italic", 1.0),
     "strike": ("foreground", "strike", 0.8),
     "match": ("text-warning", "bold underline", 1.0),
-    "agent": ("text-primary", "", 1.0),
     **{
         agent.tag: (variable, "", 1.0)
         for agent, variable in zip(
@@ -46,9 +45,9 @@ _LOOKS = {
     },
     "me": ("foreground", "", 0.68),
     "here": ("accent", "bold reverse", 1.0),
-    "heat1": ("primary-darken-2", "", 1.0),
-    "heat2": ("primary", "", 1.0),
-    "heat3": ("accent", "", 1.0),
+    "heat1": ("primary", "", 0.5),
+    "heat2": ("primary", "", 0.75),
+    "heat3": ("primary", "", 1.0),
 }
 #: Tones of bars; the height of a bar shows the same as its colour.
 _SHAPES = {"heat1", "heat2", "heat3", "here"}

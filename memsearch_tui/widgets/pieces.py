@@ -29,6 +29,7 @@ _JOINING = re.compile(
     "[\ufe0e\ufe0f\u20e3]|\u200d(?=[\u2190-\u2bff\U0001f000-\U0001faff])"
     "|(?<=\\S)[\U0001f3fb-\U0001f3ff]"
 )
+_LIST_SIGN = re.compile(r" *(?:[•☐☑]|\d+\.) ")
 #: Least letters of a searched word that also matches the beginning of a longer word.
 _WHOLE_BELOW = 5
 _FLAGS = {0x1F1E6 + letter: chr(ord("A") + letter) for letter in range(26)}
@@ -92,11 +93,9 @@ def wrap(row: Row, width: int) -> list[Row]:
         return [row]
     if (_is_rule(row) or COLUMN in row[1:]) and (table := _wrap_cells(row, width)):
         return table
-    # the prefix of a quotation or of code is repeated in every line
-    before = row[:1] if row and row[0][0].strip() and not row[0][0].strip("▏│ ") else []
-    if before:
-        rest = wrap(row[1:], max(1, width - cell_len(before[0][0])))
-        return [[*before, *line] for line in rest]
+    if after := _repeated(row):
+        first, *rest = wrap(row[1:], max(1, width - cell_len(row[0][0])))
+        return [[row[0], *first], *([after, *line] for line in rest)]
     lines: list[Row] = [[]]
     room = width
     for text, tone in row:
@@ -121,6 +120,24 @@ def wrap(row: Row, width: int) -> list[Row]:
                 lines[-1].append((word, tone))
                 room -= need
     return lines
+
+
+def _repeated(row: Row) -> Piece | None:
+    """Return the beginning of a row's other lines: the prefix of a quotation or of code, blanks
+    below the sign of a list.
+    """
+    before, tone = row[0] if row else ("", "")
+    if before.strip() and not before.strip("▏│ "):
+        return before, tone
+    return (" " * cell_len(before), tone) if _LIST_SIGN.fullmatch(before) else None
+
+
+def unwrapped(lines: Sequence[Row]) -> Row:
+    """Return wrapped lines as one row, with a blank between them."""
+    row: Row = []
+    for line in lines:
+        row += [*([(" ", "text")] if row and not row[-1][0].endswith(" ") else []), *line]
+    return row
 
 
 def cut(row: Row, width: int) -> Row:

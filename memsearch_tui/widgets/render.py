@@ -347,7 +347,7 @@ def entry_rows(
     """
     head: Row = [
         (f"{day} {entry.time or 'note'}  ", "strong"),
-        (entry.agent or "written by hand", "agent"),
+        (entry.agent or "written by hand", agent_tag(entry.agent)),
         *([(f"  shared by {by}", "strong")] if (by := shared_author(path)) else []),
         *badges(entry.marks),
     ]
@@ -412,20 +412,19 @@ def turn_rows(turn: Turn, number: int, total: int, *, unfolded: bool) -> list[Ro
         ],
         [(plain(turn.cwd), "dim")],
         [],
-        [("you", "accent")],
+        [("you", "strong")],
         *markdown(turn.user),
     ]
+    agent: Row = [(turn.agent, agent_tag(turn.agent))]
     was_tool = False
     for step in turn.steps():
         if isinstance(step, str):
-            rows += [[], [(turn.agent, "agent")], *markdown(step)]
+            rows += [[], agent, *markdown(step)]
             was_tool = False
         else:
             rows += ([] if was_tool else [[]]) + _tool_rows(step, unfolded)
             was_tool = True
-    return (
-        rows if turn.assistant else [*rows, [], [(turn.agent, "agent")], [("(no answer)", "dim")]]
-    )
+    return rows if turn.assistant else [*rows, [], agent, [("(no answer)", "dim")]]
 
 
 def _tool_rows(tool: ToolCall, unfolded: bool) -> list[Row]:

@@ -84,9 +84,7 @@ def test_it_opens_on_the_newest_note_and_walks_down_and_back(world):
         assert app.screen.state.level == "entries" and "Redis TTL" in shown(app)
         assert app.screen.state.item.title.startswith("Redis")
         await pilot.press("down", "down")
-        assert (
-            app.screen.state.item.title == "Chose Postgres 16 for staging"
-        )  # over the day's heading
+        assert app.screen.state.item.title == "Chose Postgres 16 for staging"
         await pilot.press("up")
         assert app.screen.state.item.title.startswith("Cart")
 
@@ -194,22 +192,37 @@ def test_keys_that_come_at_once_are_text_too(world):
     drive(app, steps)
 
 
+def test_the_conversation_is_under_the_note_where_both_have_room(world):
+    app = world.app()
+
+    async def steps(pilot):
+        panes = app.screen.panes
+        await pilot.press("down")
+        await until(pilot, lambda: "raise the redis ttl" in panes.said.text())
+        await pilot.resize_terminal(120, 33)
+        await until(pilot, lambda: not panes.said.display)
+        await pilot.resize_terminal(99, 40)
+        await until(pilot, lambda: not panes.said.display)
+        await pilot.resize_terminal(100, 34)
+        await until(pilot, lambda: panes.said.display)
+
+    drive(app, steps, size=(120, 34))
+
+
 @pytest.mark.slow
 def test_a_click_takes_the_row_under_the_pointer_and_a_second_one_opens_it(world):
     app = world.app()
 
     async def steps(pilot):
         rows = app.screen.panes.entries
-        for row in (3, 1, 2):
+        for row in (2, 0, 1):
             await pilot.click(rows, offset=(5, row + 1))  # the border is above the first
             assert rows.cursor == row
-        await pilot.click(rows, offset=(5, 3))
+        await pilot.click(rows, offset=(5, 2))
         # the section is beside the list already, so this opens the turn
         assert app.screen.state.level == "turn" and "TTL is 900 s now" in shown(app)
         await pilot.click(rows, offset=(5, 0))  # on the border
-        assert rows.cursor == 2
-        await pilot.click(rows, offset=(5, 5))  # on a heading: the first note under it
-        assert app.screen.state.item.title.startswith("Chose")
+        assert rows.cursor == 1
 
     drive(app, steps)
 

@@ -8,8 +8,8 @@ from rich.cells import cell_len
 
 from memsearch_tui.widgets import render
 from memsearch_tui.widgets.diff import diff_rows
-from memsearch_tui.widgets.pieces import mark_words, wrap
-from memsearch_tui.widgets.render import markdown, turn_markdown, turn_rows
+from memsearch_tui.widgets.pieces import mark_words, unwrapped, wrap
+from memsearch_tui.widgets.render import inline, markdown, turn_markdown, turn_rows
 
 
 def drawn(text: str) -> list[str]:
@@ -104,6 +104,19 @@ def test_code_and_quotes_have_their_gutter_in_every_line():
     (row,) = markdown("> " + "word " * 10)
     lines = wrap(row, 20)
     assert len(lines) > 2 and all(line[0] == ("│ ", "dim") for line in lines)
+
+
+@pytest.mark.parametrize("sign", ["- ", "  - [x] ", "12. "])
+def test_the_lines_of_a_list_begin_below_its_text(sign):
+    (row,) = markdown(sign + "word " * 10)
+    first, *rest = ("".join(text for text, _ in line) for line in wrap(row, 20))
+    assert len(rest) > 1 and {line.index("word") for line in rest} == {first.index("word")}
+
+
+def test_wrapped_lines_are_joined_with_one_blank():
+    lines = wrap(inline("the key `cache_ttl` of the `catalog` counts in seconds"), 12)
+    joined = "".join(text for text, _ in unwrapped(lines))
+    assert len(lines) > 3 and joined == "the key `cache_ttl` of the `catalog` counts in seconds"
 
 
 def test_whole_words_are_marked():

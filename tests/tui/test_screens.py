@@ -54,7 +54,7 @@ def test_a_turn_leads_to_its_memory_and_back(world):
         assert (
             app.screen.state.level == "section"
             and "Cart was slow" in shown(app)
-            and app.screen.panes.entries.cursor == 3
+            and app.screen.panes.entries.cursor == 2
         )
         await pilot.press("enter")
         assert "why is the cart slow" in shown(app)

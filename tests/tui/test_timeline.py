@@ -1,4 +1,4 @@
-"""The list of all days: places, headings, and that it shows what the files have, indexed or not."""
+"""The list of all notes: places, days, and that it shows what the files have, indexed or not."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.service.engine import Engine
 
 from memsearch_tui.library import HeaderState, Item, Library
-from memsearch_tui.timeline import Hits, Timeline, is_heading
+from memsearch_tui.screens.browse.rows import EntryRows, column_day
+from memsearch_tui.screens.browse.state import BrowseState
+from memsearch_tui.timeline import Hits, Timeline
 from memsearch_tui.widgets.calendar import WEEKS, Calendar
 from memsearch_tui.widgets.header import parts, when
 from memsearch_tui.widgets.render import other_lines, snippet
@@ -21,22 +23,48 @@ def library(world):
     return Library(Memory(str(world.project), home=world.home))
 
 
-def test_days_stand_under_headings_newest_first(library):
+def test_notes_are_listed_newest_first_and_the_first_of_a_day_names_it(library):
     rows = Timeline(library)
-    assert [key[1] if is_heading(key) else rows.item(key).time for key in rows] == [
-        "2026-02-09",
-        "15:00",
-        "14:45",
-        "14:30",
-        "2026-02-08",
-        "09:00",
-    ]
-    assert [rows.index(key) for key in rows] == list(range(6)) and rows.total == 4
-    assert [rows.day_at(place) for place in (0, 3, 4, 5)] == ["2026-02-09"] * 2 + ["2026-02-08"] * 2
+    assert [rows.item(key).time for key in rows] == ["15:00", "14:45", "14:30", "09:00"]
+    assert [rows.index(key) for key in rows] == list(range(4)) and rows.total == 4
+    assert [rows.day_at(place) for place in range(4)] == ["2026-02-09"] * 3 + ["2026-02-08"]
+    assert [rows.begins_day(key) for key in rows] == [True, False, False, True]
     assert [
         rows.start(day) for day in ("2026-02-10", "2026-02-09", "2026-02-08", "2020-01-01")
-    ] == [0, 0, 4, 4]
+    ] == [0, 0, 3, 3]
+    assert [rows.other_day(row, step) for row, step in ((1, 1), (3, -1), (1, -1), (3, 1))] == [
+        3,
+        0,
+        0,
+        3,
+    ]
     assert ("x", "y") not in rows and rows.item(("", "2026-02-09")) is None
+
+
+@pytest.mark.parametrize(
+    ("width", "begin"),
+    [
+        (90, ["Mon 9 Feb  15:00 ", "           14:45 ", "           14:30 ", "Sun 8 Feb  09:00 "]),
+        (50, ["Mon 9 Feb  ", "     14:45 ", "     14:30 ", "Sun 8 Feb  "]),
+    ],
+)
+def test_a_day_takes_no_row_of_its_own(library, width, begin):
+    state = BrowseState(library)
+    state.timeline = state.shown = Timeline(library)
+    rows = EntryRows(state)
+    drawn = ["".join(text for text, _ in rows.row(key, width)) for key in state.shown]
+    assert [row[: len(start)] for row, start in zip(drawn, begin)] == begin
+
+
+def test_a_day_is_named_in_ten_cells():
+    days = ("2026-02-09", "2026-02-08", "2026-02-07", "2025-12-24", "someday")
+    assert [column_day(day, "2026-02-09") for day in days] == [
+        "Today",
+        "Yesterday",
+        "Sat 7 Feb",
+        "24 Dec 25",
+        "someday",
+    ]
 
 
 def test_only_days_that_are_looked_at_are_read(library, monkeypatch):
@@ -44,7 +72,7 @@ def test_only_days_that_are_looked_at_are_read(library, monkeypatch):
     notes = library.days.notes
     monkeypatch.setattr(library.days, "notes", lambda name: (read.append(name), notes(name))[1])
     rows = Timeline(library)
-    assert rows[5] and read == ["2026-02-08"]
+    assert rows[3] and read == ["2026-02-08"]
 
 
 def test_a_day_with_another_number_of_notes_than_was_known_moves_what_comes_after_it(
@@ -54,10 +82,10 @@ def test_a_day_with_another_number_of_notes_than_was_known_moves_what_comes_afte
     world.day("2026-02-10").write_text("# 2026-02-10\n\n### 10:00\n- a\n\n```\n### no entry\n```\n")
     injected = []
     rows = Timeline(library, lambda: injected.append(1))
-    assert len(rows) == 9 and rows[3] == ("", "2026-02-09")
-    assert rows[2] == ("", "") and injected == [1]
+    assert len(rows) == 6 and rows.item(rows[2]).day == "2026-02-09"
+    assert rows[1] == ("", "") and injected == [1]
     rows.settle()
-    assert len(rows) == 8 and rows[2] == ("", "2026-02-09")
+    assert len(rows) == 5 and rows.item(rows[1]).day == "2026-02-09"
 
 
 def test_an_indexed_file_is_listed_as_one_that_is_not(library, world):
@@ -127,11 +155,11 @@ def test_the_header_says_what_is_wrong_before_what_is_fine():
     def said(now: HeaderState) -> str:
         return "|".join(
             "".join(text for text, _ in row)
-            for row, _ in parts("shop", 1204, 210, now, "2026-02-09")
+            for row, _ in parts("shop", 1204, 1210, now, "2026-02-09")
         )
 
     agents = [("codex", 3, "2026-02-09 14:31"), ("", 9, "2026-02-09 15:00")]
-    head = "shop   1,204 notes · 210 days"
+    head = "shop   1,204 notes · 1,210 days"
     assert said(HeaderState()) == head
     here = HeaderState({"codex": 1.0}, [], 1, agents, served=True, connected=["codex"])
     assert said(here) == f"{head}|f5 1 to decide|● 1 agent, last 14:31"
@@ -172,13 +200,13 @@ def test_who_walks_through_years_does_not_carry_them_along(world, monkeypatch):
         day = date(2020, 1, 1) + timedelta(days=number)
         (world.memory / f"{day}.md").write_text("### 09:00\n- a\n\n" * 30)
     timeline = Timeline(Library(Memory(str(world.project), home=world.home)))
-    for row in range(0, len(timeline), 31):
-        assert timeline[row + 1][0]
+    for row in range(0, len(timeline), 30):
+        assert timeline[row][0]
         timeline.forget_far(row)
-        assert timeline.item(timeline[row + 1]) is not None
+        assert timeline.item(timeline[row]) is not None
     assert len(timeline._days) < 80
-    first = timeline[1]
-    assert timeline.index(first) == 1 and timeline.item(first).title  # it is read again
+    first = timeline[0]
+    assert timeline.index(first) == 0 and timeline.item(first).title  # it is read again
 
 
 def test_the_second_line_of_a_short_hit_has_the_other_lines_of_its_part():

@@ -30,7 +30,7 @@ class Panes:
     Attributes:
         entries: the list of notes or hits.
         reader: the text of the note.
-        said: the conversation behind the note, on a wide screen.
+        said: the conversation behind the note, if there is room.
         strip: the calendar as a line.
         year: the calendar as a map, on a wide screen.
         places: the rail of a wide screen.
@@ -138,11 +138,6 @@ class Desk:
     def is_typing(self) -> bool:
         """Whether the search box has the focus."""
         return isinstance(self.screen.focused, Input)
-
-    @property
-    def is_wide(self) -> bool:
-        """Whether there is room for the rail and the conversation."""
-        return self.screen.has_class("-wide")
 
     @property
     def is_narrow(self) -> bool:

@@ -1,6 +1,4 @@
-"""The list of all notes under their days, and the parts that follow it: header, calendars and
-rail.
-"""
+"""The list of all notes, and the parts that follow it: header, calendars and rail."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ from memsearch_tui.aside import NOTES
 from memsearch_tui.counted import many
 from memsearch_tui.library import HeaderState, Library
 from memsearch_tui.screens.browse.rows import PlaceRows, first_steps, named_day
-from memsearch_tui.timeline import Key, Timeline, is_heading
+from memsearch_tui.timeline import Key, Timeline
 from memsearch_tui.widgets.header import parts
 
 if TYPE_CHECKING:
@@ -107,8 +105,8 @@ class TimelineController:
         key, line, stand_on = entries.key, entries.cursor_line, state.cursor_wanted
         state.cursor_wanted = None
         if stand_on == NEWEST:
-            stand_on = timeline[1] if len(timeline) else None
-        at_top = entries.scroll_offset.y == 0 and entries.cursor == 1
+            stand_on = timeline[0] if len(timeline) else None
+        at_top = entries.scroll_offset.y == 0 and entries.cursor == 0
         self.show(stand_on or key)
         if not at_top and stand_on is None and not was_empty:
             entries.hold(line)
@@ -144,7 +142,7 @@ class TimelineController:
         if self._state.shown is not timeline:
             return  # a search began meanwhile
         start = timeline.start(day)
-        entries.move_to(start + 1)
+        entries.move_to(start)
         entries.show_first(start)
         self.show_title()  # the first row is another one now
         self._desk.go("entries")
@@ -159,21 +157,15 @@ class TimelineController:
         timeline, entries = self._state.shown, self._panes.entries
         if not isinstance(timeline, Timeline) or not len(timeline):
             return
-        if step > 0:
-            below = range(entries.cursor, len(timeline))
-            place = next((n for n in below if is_heading(timeline[n])), -1)
-        else:
-            start = timeline.start(timeline.day_at(entries.cursor))
-            place = timeline.start(timeline.day_at(start - 1)) if start else 0
-        if place >= 0:
-            await self._read_around(timeline, place)
-            if self._state.shown is timeline:
-                entries.move_to(place + 1)
+        place = timeline.other_day(entries.cursor, step)
+        await self._read_around(timeline, place)
+        if self._state.shown is timeline:
+            entries.move_to(place)
 
     # -- parts that follow the list
 
     def show_title(self) -> None:
-        """Show the day of the first row if its heading is scrolled out; move the calendars."""
+        """Show the day of the first row if the row does not name it; move the calendars."""
         state, entries = self._state, self._panes.entries
         shown = state.shown if isinstance(state.shown, Timeline) else state.timeline
         is_listed = state.shown is shown
@@ -181,7 +173,7 @@ class TimelineController:
         if is_listed or not state.query:  # hits have a title of their own
             first = entries.scroll_offset.y // entries.tall
             named = [] if self.is_all else [many(shown.total, "note")]
-            if first < len(shown) and not is_heading(shown[first]):
+            if first < len(shown) and not shown.begins_day(shown[first]):
                 named.append(named_day(shown.day_at(first), state.library.today()))
             entries.entitle(" · ".join(named) or "notes")
         for calendar in self._panes.calendars:

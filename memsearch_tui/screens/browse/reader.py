@@ -117,7 +117,7 @@ class Reader:
         start(partial(self._show_amendments, entry), "amendments", only=True)
         start(self._read_ahead, "read ahead", only=True)
         start(self._look_for_lost, "lost", only=True)
-        if self._desk.is_wide:
+        if self._panes.said.display:
             if not keep_place:
                 self._panes.said.show([])  # never show the conversation of another note
             start(partial(self._show_conversation, entry), "said", only=True)

@@ -13,17 +13,20 @@ from memsearch_tui.timeline import Hits, Key, is_heading
 from memsearch_tui.widgets import render
 from memsearch_tui.widgets.calendar import iso_date
 from memsearch_tui.widgets.header import when
-from memsearch_tui.widgets.pieces import LINE_BREAK, Row, cut, drawable, mark_words, wrap
+from memsearch_tui.widgets.pieces import LINE_BREAK, Row, cut, drawable, mark_words, unwrapped, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memsearch_tui.screens.browse.state import BrowseState
 
-#: Indent of the second line of a row in cells: below the title, after the time and the agent.
+#: Indent of the second line of a row in cells.
 INDENT = 11
 _WIDE_ROW = 90
+_DAY = 10  # cells of the day before the first note of each day
+_TIMED_ROW = 60  # least cells of a row that has both day and time
 _REPLACED, _BEFORE = 2, 10  # superseded hits in the second line; least cells of each
+_BELOW, _BELOW_NARROW = 11, 5  # cells from INDENT to the title of a note in the list of all notes
 _UNFOLDS: Row = [("   ⏎ ", "key"), ("shows them", "dim")]
 _PROJECT = 10  # characters of a project's name in a narrow row
 
@@ -36,9 +39,9 @@ class EntryRows:
 
     def row(self, key: Key, width: int, lines: int = 1) -> Row:
         """Return the row of *key* in *width* cells and *lines* lines."""
-        if is_heading(key):
-            return self._heading(key, width) if key[1] else []
         shown = self._state.shown
+        if isinstance(shown, Hits) and is_heading(key):
+            return self._heading(shown, key, width)
         if isinstance(shown, Hits) and key == Hits.FOLD:
             return [(f"  only faintly alike ({shown.folded})", "dim"), *_UNFOLDS]
         item = shown.item(key)
@@ -48,7 +51,11 @@ class EntryRows:
         if item.doubtful:
             return [*row, (item.title, "dim")]
         if not isinstance(shown, Hits):
-            return [*row, *render.inline(item.title)]
+            text = [(drawable(part), tone) for part, tone in render.inline(item.title)]
+            first, *more = wrap(text, width - _cells(row)) if lines > 1 else [text]
+            below = _BELOW if width >= _TIMED_ROW else _BELOW_NARROW
+            second = [LINE_BREAK, (" " * below, "text"), *unwrapped(more)] if more else []
+            return [*row, *first, *second]
         is_current = bool(item.replaced) and not item.superseded
         if lines == 1:
             row += [render.sign("is current")] if is_current else []
@@ -71,7 +78,7 @@ class EntryRows:
             line = cut(self._marked(text, item), alone)
             return [*row, *line, *current, *(before or self._more(item, text))]
         first, *rest = wrap(self._marked(text, item), room)
-        more = [piece for line in rest for piece in [(" ", "text"), *line]][1:]
+        more = unwrapped(rest)
         more += [(" · ", "dim"), *before[1:]] if before else []
         second = cut(more, width - INDENT - _cells(current))
         return [*row, *first, LINE_BREAK, *second, *current]
@@ -111,13 +118,8 @@ class EntryRows:
     def _head(self, item: Item, width: int) -> Row:
         """Return the part before the title: time, agent, project, author and signs."""
         wide = width >= _WIDE_ROW  # in a narrow list the title has priority
-        if isinstance(self._state.shown, Hits):
-            day = short_day(item.day, self._state.library.today())
-            stamp = f"{item.day} {item.time}" if wide else f"{day:>9s}"
-        else:
-            stamp = item.time or "     "
         tag = render.agent_tag(item.agent)
-        row: Row = [(f"{stamp} ", "dim")]
+        row = self._when(item, width)
         if not item.author or item.agent:  # a shared note written by hand is not by "me"
             row.append((f"{tag} ", tag))
         if self._shows_more_than(item.project):
@@ -130,17 +132,27 @@ class EntryRows:
         row.append(render.sign("has conversation") if has_conversation else ("  ", "dim"))
         return row + render.signs(item.marks | _found_of(item))
 
-    def _heading(self, key: Key, width: int) -> Row:
-        shown = self._state.shown
+    def _when(self, item: Item, width: int) -> Row:
+        """Return day and time. In the list of all notes the first note of each day names it; in a
+        narrow row only the others have their time.
+        """
+        shown, today = self._state.shown, self._state.library.today()
+        if isinstance(shown, Hits):
+            wide = width >= _WIDE_ROW
+            day = f"{item.day} {item.time}" if wide else f"{short_day(item.day, today):>9s}"
+            return [(f"{day} ", "dim")]
+        day = column_day(item.day, today) if shown.begins_day(item.key) else ""
+        if width >= _TIMED_ROW:
+            return [(f"{day:{_DAY}s} ", "strong"), (f"{item.time:5s} ", "dim")]
+        return [(f"{day:{_DAY}s} ", "strong") if day else (f"{item.time:>{_DAY}s} ", "dim")]
+
+    def _heading(self, shown: Hits, key: Key, width: int) -> Row:
         if key == Hits.FAINT:
             text, count = "only faintly alike", ""
-        elif isinstance(shown, Hits):
+        else:
             agent, day, found = shown.conversations[key]
             who = agent_named(agent).title if agent in agent_names() else "by hand"
             text, count = f"{who} · {day or 'no day'}", f" {found}"
-        else:
-            text = named_day(key[1], self._state.library.today())
-            count = f" {shown.counts.get(key[1], '')}"
         line = "─" * max(2, width - len(text) - len(count) - 4)
         return [(f" {text} ", "strong"), (f"{line}{count}", "dim")]
 
@@ -234,13 +246,19 @@ def first_steps(agents: list[str]) -> list[str]:
 
 
 def named_day(day: str, today: str) -> str:
-    """Return a day as a heading: ``Today · Sun 22 Nov``, ``Fri 20 Nov 2025``."""
+    """Return the name of a day: ``Today · Sun 22 Nov``, ``Fri 20 Nov 2025``."""
     date, now = iso_date(day), iso_date(today)
     if date is None or now is None:
         return day
     near = {0: "Today · ", 1: "Yesterday · "}.get((now - date).days, "")
     year = f" {date:%Y}" if date.year != now.year else ""
     return f"{near}{date:%a} {date.day} {date:%b}{year}"
+
+
+def column_day(day: str, today: str) -> str:
+    """Return a day in at most ten cells: ``Today``, ``Fri 20 Nov``, ``20 Nov 25``."""
+    name = named_day(day, today).partition(" · ")[0]
+    return name if len(name) <= _DAY else short_day(day, today)
 
 
 def short_day(day: str, today: str) -> str:

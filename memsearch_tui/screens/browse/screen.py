@@ -195,10 +195,13 @@ class BrowseScreen(Screen[None]):
     # -- start
 
     def compose(self) -> ComposeResult:
-        """Lay out the panes for the width of the first frame."""
-        width = self.app.size.width
-        points = reversed(self.app.HORIZONTAL_BREAKPOINTS or [])
-        self.add_class(next(name for least, name in points if width >= least), update=False)
+        """Lay out the panes for the size of the first frame."""
+        for size, points in (
+            (self.app.size.width, self.app.HORIZONTAL_BREAKPOINTS),
+            (self.app.size.height, self.app.VERTICAL_BREAKPOINTS),
+        ):
+            fitting = [name for least, name in points or [] if size >= least]
+            self.add_class(fitting[-1], update=False)
         panes = self.panes
         yield panes.header
         yield panes.query

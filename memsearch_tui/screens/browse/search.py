@@ -190,7 +190,7 @@ class SearchController:
                     self._desk.status.set_service("")  # the service has answered
 
     async def _narrow(self, text: str, generation: int) -> None:
-        """Show all notes that match the filters, under their days."""
+        """Show all notes that match the filters, newest first."""
         state, entries = self._state, self._panes.entries
         near = state.item.day if state.item is not None else None
         library = state.library
@@ -215,7 +215,7 @@ class SearchController:
             state.cursor_wanted if state.cursor_wanted in found else here,
             None,
         )
-        newest = found[1] if len(found) else None
+        newest = found[0] if len(found) else None
         entries.show_keys(found, cursor=here if here in found else newest)
         if state.chosen and here in found:
             entries.hold(line)
