@@ -231,7 +231,7 @@ class Timeline(Sequence[Key]):
     def begins_day(self, key: Key) -> bool:
         """Return whether a key is that of the newest note of its day."""
         day = self._library.days.day_of(key[0])
-        return day in self._place and self._of(day) and self._keys[day][0] == key
+        return day in self._place and next(iter(self._of(day)), None) == key
 
     def other_day(self, index: int, step: int) -> int:
         """Return the first row of the day that is *step* days with notes from that of row *index*;

@@ -51,8 +51,8 @@ class EntryRows:
         if item.doubtful:
             return [*row, (item.title, "dim")]
         if not isinstance(shown, Hits):
-            text = [(drawable(part), tone) for part, tone in render.inline(item.title)]
-            first, *more = wrap(text, width - _cells(row)) if lines > 1 else [text]
+            title = [(drawable(part), tone) for part, tone in render.inline(item.title)]
+            first, *more = wrap(title, width - _cells(row)) if lines > 1 else [title]
             below = _BELOW if width >= _TIMED_ROW else _BELOW_NARROW
             second = [LINE_BREAK, (" " * below, "text"), *unwrapped(more)] if more else []
             return [*row, *first, *second]
