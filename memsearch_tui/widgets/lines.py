@@ -36,6 +36,7 @@ _LOOKS = {
     "emphasis": ("foreground", "italic", 1.0),
     "strike": ("foreground", "strike", 0.8),
     "match": ("text-warning", "bold underline", 1.0),
+    "agent": ("text-primary", "", 1.0),  # lines of the review queue name sources so
     **{
         agent.tag: (variable, "", 1.0)
         for agent, variable in zip(

@@ -124,7 +124,7 @@ REVIEW = [
             [("- The shop uses npm [mem:988264f9]", "bad")],
             [("+ The shop uses pnpm, never npm [mem:988264f9]", "good")],
             [],
-            [("from ", "dim"), ("codex 0199a213-81c0 (shop)", "cx")],
+            [("from ", "dim"), ("codex 0199a213-81c0 (shop)", "agent")],
         ],
         "accept",
         "reject",
