@@ -159,7 +159,7 @@ def read(file: Path) -> Iterator[Haystack]:
     if file.is_dir():
         return _sde_bench(file)
     if file.suffix == ".jsonl":
-        return iter([conversations(file)])
+        return iter([read_conversations(file)])
     return haystacks(json.loads(file.read_text(encoding="utf-8")))
 
 
@@ -272,7 +272,7 @@ def _sde_bench(folder: Path) -> Iterator[Haystack]:
     )
 
 
-def conversations(file: Path) -> Haystack:
+def read_conversations(file: Path) -> Haystack:
     """Read our own lines: ``talk``, a conversation (its ``id``, ``day`` and ``turns``), ``ask``
     (``prompt``, its ``style``, the ``right`` conversation, and the ``overtaken`` one or the
     ``later`` one that did not amend it, and the ``decision`` in short), and ``none`` (``prompt``).

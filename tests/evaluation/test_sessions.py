@@ -237,7 +237,7 @@ def test_our_own_conversations_are_what_the_table_says(name):
     """12 conversations amend, half of them one of two topics, and 6 do not. Each has two
     questions.
     """
-    stack = sessions.conversations(sessions.CONVERSATIONS / f"{name}.jsonl")
+    stack = sessions.read_conversations(sessions.CONVERSATIONS / f"{name}.jsonl")
     kinds = Counter(question.kind for question in stack.questions)
     assert kinds == {"amended": 24, "other matter": 12, "not amended": 12}
     days = list(stack.chats)
