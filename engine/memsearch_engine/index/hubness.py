@@ -163,6 +163,14 @@ class HubnessSample:
         self._mean = float(hubness.mean()) if ids else 0.0
         self._corrections = self._corrected(hubness)
 
+    def stays(self, new: Iterable[str], gone: set[str]) -> bool:
+        """Whether a collection has the same sample with *new* chunks and without *gone* ones."""
+        return (
+            len(self.ids) >= SAMPLE
+            and gone.isdisjoint(self.ids)
+            and all(chunk_id > self.ids[-1] for chunk_id in new)
+        )
+
     @cached_property
     def name(self) -> str:
         """A digest of all values on which the corrections depend.

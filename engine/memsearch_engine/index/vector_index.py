@@ -55,6 +55,50 @@ def complete_indexes(home: Home) -> dict[str, EmbeddingSettings]:
     return {name: made_with for _, name, made_with in found}
 
 
+class _Settled(msgspec.Struct):
+    """How far a collection has the chunks of a catalog.
+
+    Attributes:
+        version: the catalog's version at the last comparison; None: compare all chunks.
+        lacking: text hash -> chunks that were compared and had no vector.
+        made: chunks that have got their vector since.
+    """
+
+    catalog: Catalog
+    project: str
+    version: int | None
+    lacking: dict[str, set[str]] = {}
+    made: set[str] = set()
+
+    def note_made(self, text_hashes: Iterable[str]) -> None:
+        """Record that texts have got a vector."""
+        for name in text_hashes:
+            self.made |= self.lacking.pop(name, set())
+
+    def due(self, catalog: Catalog) -> set[str] | None:
+        """Return the chunks to compare; None: all."""
+        if self.version is None:
+            return None
+        written = catalog.database.written_since(self.project, self.version)
+        return None if written is None else written | self.made
+
+    def unsettled(self, catalog: Catalog) -> set[str] | None:
+        """Return the chunks that may lack a vector; None: all."""
+        due = self.due(catalog) if catalog is self.catalog else None
+        return None if due is None else due.union(*self.lacking.values())
+
+    def advance(self, version: int, due: set[str] | None, lacking: dict[str, set[str]]) -> None:
+        """Record that the chunks in *due* were compared with a version, and what they lack."""
+        if due is None:
+            self.lacking = {}
+        elif changed := due - self.made:
+            left = ((name, chunks - changed) for name, chunks in self.lacking.items())
+            self.lacking = {name: chunks for name, chunks in left if chunks}
+        for name, chunks in lacking.items():
+            self.lacking.setdefault(name, set()).update(chunks)
+        self.version, self.made = version, set()
+
+
 class VectorIndex:
     """An open index. One thread writes; any thread searches.
 
@@ -85,6 +129,7 @@ class VectorIndex:
         self.ledger = VectorLedger(self._database)
         self._behind: set[str] = set()  # collections that lack a change of the notes
         self._verified: set[str] = set()  # collections compared with the server since the opening
+        self._settled: dict[str, _Settled] = {}  # by collection
         try:
             if self.embeddings.remove_other_lengths(embedder.dimension):
                 self.ledger.forget_all()
@@ -131,6 +176,7 @@ class VectorIndex:
     def rebuild(self) -> None:
         """Delete damaged vectors, and record that nothing can be searched."""
         with self._database.lock:
+            self._settled.clear()
             if not self._database.is_sound():
                 self._database.begin_again()
             self.ledger.forget_all()
@@ -177,7 +223,9 @@ class VectorIndex:
 
     def missing(self, catalog: Catalog, project: str) -> dict[str, str]:
         """Return text hash -> text of the project's chunks without a vector, newest day first."""
-        keys = catalog.chunk_keys(project)[::-1]
+        settled = next((s for s in self._settled.values() if s.project == project), None)
+        some = settled.unsettled(catalog) if settled else None
+        keys = catalog.chunk_keys(project, some)[::-1]
         known = self.embeddings.known(key.text_hash for key in keys)
         wanted = {key.text_hash: key.row for key in keys if key.text_hash not in known}
         texts = catalog.texts(wanted.values())
@@ -199,6 +247,8 @@ class VectorIndex:
             batch = items[start : start + size]
             vectors = self.embedder.passages([text for _, text in batch], cancelled)
             self.embeddings.put({name: vector for (name, _), vector in zip(batch, vectors)})
+            for settled in self._settled.values():
+                settled.note_made(name for name, _ in batch)
             done += len(vectors)
             if progress:
                 progress(done, len(items))
@@ -209,16 +259,22 @@ class VectorIndex:
     def reconcile(self, catalog: Catalog, project: str, collection: str) -> tuple[int, int]:
         """Update ledger, memory and server to all chunks of the catalog that have a vector.
 
+        Only chunks that were written since the last call are compared, or got a vector.
+
         Returns:
             (number of new or changed chunks, number of deleted chunks).
         """
         self._behind.add(collection)
         if self.server is not None:
             self._verify(self.server, collection)
-        wanted = Wanted.of(catalog, project)
-        by_script = self._ordinary is not None
-        difference = wanted.difference(
-            catalog, self.ledger.rows(collection), self.embeddings, by_script
+        settled = self._settled_of(catalog, project, collection)
+        version, stamp = catalog.database.version(), catalog.files.stamp(project)
+        some = settled.due(catalog)
+        difference = Wanted.of(catalog, project, some).difference(
+            catalog,
+            self.ledger.rows(collection, some),
+            self.embeddings,
+            by_script=self._ordinary is not None,
         )
         new, gone = difference.new, difference.gone
         if new or gone:
@@ -235,13 +291,27 @@ class VectorIndex:
                 for name, row in new.items()
             ]
             self._search.change(collection, set(gone), cached)
+        settled.advance(version, some, difference.lacking)
+        self._settled[collection] = settled
+        if not settled.lacking and self.ledger.settled_stamp(collection) != stamp:
+            self.ledger.set_settled(collection, stamp)
         self._behind.discard(collection)
         return len(new), len(gone)
+
+    def _settled_of(self, catalog: Catalog, project: str, collection: str) -> _Settled:
+        """Return how far a collection has the chunks of a catalog."""
+        settled = self._settled.get(collection)
+        if settled is None or settled.catalog is not catalog or settled.project != project:
+            version = catalog.database.version()
+            is_equal = self.ledger.settled_stamp(collection) == catalog.files.stamp(project)
+            settled = _Settled(catalog, project, version if is_equal else None)
+        return settled
 
     def _ensure(self, collection: str) -> None:
         """Open a collection on the server. If it had to be created, clear its ledger."""
         if self.server is not None and self.server.ensure(collection, self.embedder.dimension):
             self.ledger.forget(collection)
+            self._settled.pop(collection, None)
             self._search.forget(collection)
             self._behind.add(collection)
 
@@ -266,6 +336,7 @@ class VectorIndex:
             self.server.drop(collection)
         self._behind.add(collection)
         self.ledger.forget(collection)
+        self._settled.pop(collection, None)
         self._search.forget(collection)
 
     # -- searching

@@ -418,8 +418,8 @@ class IndexThread:
         project = work.job.project
 
         def look() -> None:
-            missing = space.missing(self._state.catalog, project.id)
             work.deleted += space.reconcile(self._state.catalog, project.id, project.collection)[1]
+            missing = space.missing(self._state.catalog, project.id)
             work.spaces.append((space, missing))
             work.total += len(missing)
 
@@ -507,7 +507,9 @@ class IndexThread:
     def result_of(self, work: ProjectWork) -> IndexResult:
         """Return what a run has done, and the counts of the index."""
         project, found = work.job.project, work.found
-        counts = self._state.catalog.statistics.counts(project.id)
+        counts = {"entries": 0, "chunks": 0}
+        if work.job.call is not None:  # counting takes 0.2 s at 100,000 chunks
+            counts = self._state.catalog.statistics.counts(project.id)
         return IndexResult(
             project=project.slug,
             collection=project.collection,

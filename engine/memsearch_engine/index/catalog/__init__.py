@@ -210,14 +210,20 @@ class Catalog:
         )
         return {row: set(terms.split()) for row, terms in rows}
 
-    def chunk_keys(self, project: str) -> list[ChunkKey]:
-        """Return the keys of all chunks of a project, oldest day first."""
-        rows = self._query(
+    def chunk_keys(self, project: str, chunk_ids: set[str] | None = None) -> list[ChunkKey]:
+        """Return the keys of a project's chunks, all or some, oldest day first."""
+        sql = (
             "SELECT c.chunk_id, c.text_hash, e.day, e.agent, e.session, e.kind, c.id FROM chunks c"
-            " JOIN entries e ON e.id=c.entry WHERE e.project=? ORDER BY e.day",
-            (project,),
+            " JOIN entries e ON e.id=c.entry WHERE "
         )
-        return [ChunkKey(*row) for row in rows]
+        if chunk_ids is None:
+            rows = self._query(f"{sql} e.project=? ORDER BY e.day", (project,))
+            return [ChunkKey(*row) for row in rows]
+        # the unary plus as in ``by_chunk_id``
+        some = self.database.query_in(
+            f"{sql} +e.project=? AND c.chunk_id IN ({{}})", chunk_ids, [project]
+        )
+        return sorted((ChunkKey(*row) for row in some), key=lambda key: (key.day, key.row))
 
     def text_hashes(self) -> set[str]:
         """Return the hashes of all embedded texts of all projects."""

@@ -15,6 +15,7 @@ from memsearch_engine.index.rows import CatalogBroken
 
 T = TypeVar("T")
 _BATCH = 500  # values in one ``IN (…)``
+_REMEMBERED = 20_000  # written chunks of a project
 
 
 class CatalogDatabase:
@@ -34,6 +35,9 @@ class CatalogDatabase:
         self._local = threading.local()
         self._write_lock = threading.RLock()
         self._writes = 0
+        #: project -> chunk id -> version that wrote it, and project -> the last forgotten version
+        self._written: dict[str, dict[str, int]] = {}
+        self._forgotten: dict[str, int] = {}
         self._version_reader: sqlite3.Connection | None = None
         self._version_lock = threading.Lock()
         self._connections: list[sqlite3.Connection] = []
@@ -70,6 +74,24 @@ class CatalogDatabase:
             with transaction(db):
                 yield db
             self._writes += 1
+
+    def note_written(self, project: str, chunk_ids: Iterable[str]) -> None:
+        """Record the chunks that the current transaction adds, changes or deletes."""
+        written = self._written.setdefault(project, {})
+        written.update(dict.fromkeys(chunk_ids, self._writes + 1))
+        if len(written) > _REMEMBERED:
+            self._written[project], self._forgotten[project] = {}, self._writes + 1
+
+    def written_since(self, project: str, version: int) -> set[str] | None:
+        """Return the chunks of a project that were written after a version of this object.
+
+        None: they were too many to remember.
+        """
+        with self._write_lock:
+            if version < self._forgotten.get(project, 0):
+                return None
+            written = self._written.get(project, {})
+            return {name for name, at in written.items() if at > version}
 
     def query(self, sql: str, values: Iterable[Any] = ()) -> list[tuple[Any, ...]]:
         """Return all rows of a query. Only modules of this package may call it.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from memsearch_engine import __version__
+from memsearch_engine.core.ids import digest
 from memsearch_engine.index.catalog.database import CatalogDatabase
 from memsearch_engine.index.catalog.schema import ROW_COLUMNS, ROW_TABLES
 from memsearch_engine.index.rows import Failure, Row, Title, decode_marks
@@ -114,6 +115,13 @@ class IndexedFiles:
             for name, hash_, at, agent, title, marks, stale, unmerged in rows
         ]
 
+    def stamp(self, project: str) -> str:
+        """Return a digest that changes with every write to a project's chunks."""
+        rows = self._database.query(
+            "SELECT path, hash, at FROM files WHERE project=? ORDER BY path", (project,)
+        )
+        return digest(*(f"{path}\n{hash_}\n{at}" for path, hash_, at in rows), size=16)
+
     # -- writing
 
     def set_scanned(self, project: str, is_scanned: bool = True) -> None:
@@ -144,7 +152,7 @@ class IndexedFiles:
             kind: kind of all entries; '' to use the kind of each entry.
         """
         with self._database.transaction() as db:
-            _delete(db, project, file.path)
+            self._delete(db, project, file.path)
             file_row = db.execute(
                 "INSERT INTO files (project, root, path, day, mtime_ns, size, hash, state, at)"
                 " VALUES (?,?,?,?,?,?,?,'fresh',?)",
@@ -159,6 +167,8 @@ class IndexedFiles:
                     time.time(),
                 ),
             ).lastrowid
+            chunks = [chunk.chunk_id for indexed in entries for chunk in indexed.chunks]
+            self._database.note_written(project, chunks)
             for indexed in entries:
                 _insert(db, file_row, project, file.day, indexed, kind)
 
@@ -173,7 +183,7 @@ class IndexedFiles:
     def remove(self, project: str, path: str) -> None:
         """Delete a file and its entries."""
         with self._database.transaction() as db:
-            _delete(db, project, path)
+            self._delete(db, project, path)
 
     def fail(self, project: str, root: str, path: str, reason: str) -> None:
         """Store why a file can't be read. The entries of its last version can still be found."""
@@ -186,15 +196,15 @@ class IndexedFiles:
                 (project, root, path, reason, time.time()),
             )
 
-
-def _delete(db: sqlite3.Connection, project: str, path: str) -> None:
-    rows = db.execute(
-        "SELECT c.id FROM chunks c JOIN entries e ON e.id=c.entry JOIN files f ON f.id=e.file"
-        " WHERE f.project=? AND f.path=?",
-        (project, path),
-    ).fetchall()
-    db.executemany("DELETE FROM words WHERE rowid=?", rows)
-    db.execute("DELETE FROM files WHERE project=? AND path=?", (project, path))
+    def _delete(self, db: sqlite3.Connection, project: str, path: str) -> None:
+        rows = db.execute(
+            "SELECT c.id, c.chunk_id FROM chunks c JOIN entries e ON e.id=c.entry"
+            " JOIN files f ON f.id=e.file WHERE f.project=? AND f.path=?",
+            (project, path),
+        ).fetchall()
+        self._database.note_written(project, (chunk_id for _, chunk_id in rows))
+        db.executemany("DELETE FROM words WHERE rowid=?", [(row,) for row, _ in rows])
+        db.execute("DELETE FROM files WHERE project=? AND path=?", (project, path))
 
 
 def _insert(
@@ -313,11 +323,15 @@ class TurnPrompts:
         with self._database.transaction() as db:
             for chunk, prompt in prompts.items():
                 row = db.execute(
-                    "SELECT entry, embedded FROM chunks WHERE id=?", (chunk,)
+                    "SELECT c.entry, c.embedded, c.chunk_id, e.project, e.file FROM chunks c"
+                    " JOIN entries e ON e.id=c.entry WHERE c.id=?",
+                    (chunk,),
                 ).fetchone()
                 if row is None:
                     continue
-                entry, embedded = row
+                entry, embedded, chunk_id, project, file = row
+                self._database.note_written(project, [chunk_id])
+                db.execute("UPDATE files SET at=? WHERE id=?", (time.time(), file))
                 text = with_asked(prompt or "", embedded)
                 db.execute("UPDATE entries SET asked=? WHERE id=?", (prompt, entry))
                 db.execute("UPDATE chunks SET text_hash=? WHERE id=?", (text_hash(text), chunk))

@@ -29,12 +29,14 @@ class Difference(NamedTuple):
         new: chunk id -> row to write.
         vectors: text hash -> vector, for the new rows.
         gone: chunk ids to delete.
+        lacking: text hash -> chunk ids, of the other rows to write, which have no vector yet.
     """
 
     keys: dict[str, ChunkKey]
     new: dict[str, LedgerRow]
     vectors: dict[str, np.ndarray]
     gone: list[str]
+    lacking: dict[str, set[str]]
 
     def batches(self, catalog: Catalog) -> Iterator[list[StoreRow]]:
         """Yield the rows for a server. Chunks that were deleted from the catalog are skipped."""
@@ -63,10 +65,14 @@ class Wanted(NamedTuple):
     keys: dict[str, ChunkKey]
 
     @classmethod
-    def of(cls, catalog: Catalog, project: str) -> Wanted:
-        """Read the chunks from the catalog. If several files contain a chunk, the oldest counts."""
+    def of(cls, catalog: Catalog, project: str, chunk_ids: set[str] | None) -> Wanted:
+        """Read the chunks from the catalog. If several files contain a chunk, the oldest counts.
+
+        Args:
+            chunk_ids: read only these; None: all.
+        """
         keys: dict[str, ChunkKey] = {}
-        for key in catalog.chunk_keys(project):
+        for key in catalog.chunk_keys(project, chunk_ids):
             keys.setdefault(key.chunk_id, key)
         return cls(keys)
 
@@ -80,7 +86,7 @@ class Wanted(NamedTuple):
         """Compare the wanted chunks with the ledger.
 
         Args:
-            there: the ledger's rows of the collection.
+            there: the ledger's rows of the same chunks.
             embeddings: only chunks with a vector in it are written.
             by_script: whether the model's vectors are centered by script.
         """
@@ -94,9 +100,13 @@ class Wanted(NamedTuple):
         new = {name: row for name, row in rows.items() if there.get(name) != row}
         # a chunk that got a prompt is served by its old vector until the new one is made
         vectors = embeddings.get(row.text_hash for row in new.values())
+        lacking: dict[str, set[str]] = {}
+        for name, row in new.items():
+            if row.text_hash not in vectors:
+                lacking.setdefault(row.text_hash, set()).add(name)
         new = {name: row for name, row in new.items() if row.text_hash in vectors}
         gone = [name for name in there if name not in self.keys]
-        return Difference(self.keys, new, vectors, gone)
+        return Difference(self.keys, new, vectors, gone, lacking)
 
     def _scripts(self, catalog: Catalog, there: dict[str, LedgerRow]) -> dict[str, str]:
         """Return chunk id -> script of its text; from the ledger if the text is unchanged."""

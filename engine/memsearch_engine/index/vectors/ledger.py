@@ -6,8 +6,9 @@ writes are repeated, which changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+import sqlite3
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -48,10 +49,13 @@ class VectorLedger:
     def __init__(self, database: VectorDatabase) -> None:
         self._database = database
 
-    def rows(self, collection: str) -> dict[str, LedgerRow]:
-        """Return chunk id -> row of a collection."""
-        found = self._database.query(
-            "SELECT chunk_id, scalars, text_hash FROM stored WHERE collection=?", (collection,)
+    def rows(self, collection: str, chunk_ids: set[str] | None = None) -> dict[str, LedgerRow]:
+        """Return chunk id -> row of a collection: all chunks, or some."""
+        sql = "SELECT chunk_id, scalars, text_hash FROM stored WHERE collection=?"
+        found = (
+            self._database.query(sql, (collection,))
+            if chunk_ids is None
+            else self._of(collection, chunk_ids, f"{sql} AND chunk_id IN ({{}})")
         )
         return {name: LedgerRow.decoded(scalars, hash_) for name, scalars, hash_ in found}
 
@@ -65,6 +69,7 @@ class VectorLedger:
     def change(self, collection: str, gone: Iterable[str], new: dict[str, LedgerRow]) -> None:
         """Record that chunks were deleted and written."""
         with self._database.transaction() as db:
+            _drop_values(db, _settled(collection))
             db.executemany(
                 "DELETE FROM stored WHERE collection=? AND chunk_id=?",
                 [(collection, name) for name in gone],
@@ -79,13 +84,21 @@ class VectorLedger:
         """Remove the records of a collection."""
         with self._database.transaction() as db:
             db.execute("DELETE FROM stored WHERE collection=?", (collection,))
-            db.execute(
-                "DELETE FROM stored WHERE collection='' AND chunk_id=?", (_sample(collection),)
-            )
+            _drop_values(db, _sample(collection), _settled(collection))
 
     def forget_all(self) -> None:
         """Remove all records of chunks."""
-        self._database.execute("DELETE FROM stored WHERE collection<>''")
+        self._database.execute(
+            "DELETE FROM stored WHERE collection<>'' OR chunk_id LIKE 'settled %'"
+        )
+
+    def settled_stamp(self, collection: str) -> str:
+        """Return the stamp of the catalog that a collection equals; '' if it may differ."""
+        return self._database.value(_settled(collection))
+
+    def set_settled(self, collection: str, stamp: str) -> None:
+        """Record that a collection has all chunks of the catalog. The next change ends that."""
+        self._database.put_value(_settled(collection), stamp)
 
     def set_target(self, target: str) -> None:
         """Set what the ledger describes, with the version of the terms. Other records go."""
@@ -99,20 +112,23 @@ class VectorLedger:
         self, collection: str, chunk_ids: Iterable[str]
     ) -> dict[str, tuple[np.ndarray, str]]:
         """Return chunk id -> (vector, script), for the recorded chunks."""
+        sql = (
+            "SELECT s.chunk_id, v.vector, s.scalars FROM stored s"
+            " JOIN vectors v ON v.text_hash = s.text_hash"
+            " WHERE s.collection=? AND s.chunk_id IN ({})"
+        )
+        return {
+            name: (np.frombuffer(blob, np.float32), LedgerRow.decoded(scalars).script or "")
+            for name, blob, scalars in self._of(collection, chunk_ids, sql)
+        }
+
+    def _of(self, collection: str, chunk_ids: Iterable[str], sql: str) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of a query with ``IN ({})`` for any number of chunks."""
         wanted = list(chunk_ids)
-        found: dict[str, tuple[np.ndarray, str]] = {}
         for start in range(0, len(wanted), _BATCH):
             batch = wanted[start : start + _BATCH]
-            rows = self._database.query(
-                "SELECT s.chunk_id, v.vector, s.scalars FROM stored s"
-                " JOIN vectors v ON v.text_hash = s.text_hash"
-                f" WHERE s.collection=? AND s.chunk_id IN ({','.join('?' * len(batch))})",
-                [collection, *batch],
-            )
-            for name, blob, scalars in rows:
-                script = LedgerRow.decoded(scalars).script or ""
-                found[name] = np.frombuffer(blob, np.float32), script
-        return found
+            marks = ",".join("?" * len(batch))
+            yield from self._database.query(sql.format(marks), [collection, *batch])
 
     def all_vectors(self, collection: str) -> list[tuple[str, str, bytes, float | None]]:
         """Return (chunk id, encoded row, float32 bytes, saved correction) of a collection."""
@@ -151,3 +167,13 @@ class VectorLedger:
 
 def _sample(collection: str) -> str:
     return f"sample {collection}"
+
+
+def _settled(collection: str) -> str:
+    return f"settled {collection}"
+
+
+def _drop_values(db: sqlite3.Connection, *names: str) -> None:
+    db.executemany(
+        "DELETE FROM stored WHERE collection='' AND chunk_id=?", [(name,) for name in names]
+    )

@@ -280,10 +280,12 @@ class VectorCache:
         equal: dict[tuple[str, ...], tuple[str, ...]] = {}  # a session's rows share one tuple
         self.scalars = [equal.setdefault(part.scalars, part.scalars) for part in parts]
         self._scripts = [part.script or "" for part in parts]
-        self.matrix = np.frombuffer(b"".join(row[2] for row in rows), np.float32).reshape(
-            len(rows), dimension
-        )
+        self._buffer: np.ndarray | None = _buffer(len(rows), dimension)
+        self.matrix = self._buffer[: len(rows)]
+        for place, row in enumerate(rows):
+            self.matrix[place] = np.frombuffer(row[2], np.float32)
         if ordinary:
+            self._buffer = None
             self.matrix = self.sample.centered(self.matrix, self._scripts)
 
     def changed(self, rows: list[CacheRow], without: set[str]) -> VectorCache | None:
@@ -295,29 +297,46 @@ class VectorCache:
             None if all rows must be read again, because the hubness sample has changed.
         """
         new = VectorCache(rows, self.matrix.shape[1])
+        has_same_sample = self._sample is not None and self._sample.stays(new.ids, without)
         if self._ordinary:
-            if not self._has_same_sample(
-                [*(i for i in self.ids if i not in without), *new.ids], without
-            ):
+            if not has_same_sample:
                 return None
             new.matrix = self.sample.centered(new.matrix, new._scripts)
             new._ordinary = self._ordinary
-        stays = np.array([chunk_id not in without for chunk_id in self.ids], dtype=bool)
-        new.ids = np.concatenate([self.ids[stays], new.ids])
-        new.scalars = [value for value, stay in zip(self.scalars, stays) if stay] + new.scalars
-        new._scripts = [value for value, stay in zip(self._scripts, stays) if stay] + new._scripts
-        new.matrix = np.concatenate([self.matrix[stays], new.matrix])
-        if self._sample and self._has_same_sample(new.ids, without):
+        gone = sorted(self._place(without))
+        if has_same_sample:
             new._sample = self._sample
             if self._corrections is not None:
-                count = int(stays.sum())
-                added = new._sample.hubness_corrections(new.ids[count:], new.matrix[count:])
-                new._corrections = np.concatenate([self._corrections[stays], added])
+                added = self.sample.hubness_corrections(new.ids, new.matrix)
+                new._corrections = np.concatenate([np.delete(self._corrections, gone), added])
+        new._hidden = np.concatenate([np.delete(self.hidden, gone), new.hidden])
+        if not gone and self._places is not None:
+            places = enumerate(new.ids, len(self.ids))
+            new._places = self._places | {chunk_id: place for place, chunk_id in places}
+        new.ids = np.concatenate([np.delete(self.ids, gone), new.ids])
+        for name in ("scalars", "_scripts"):
+            values = getattr(self, name).copy()
+            for place in reversed(gone):
+                del values[place]
+            setattr(new, name, values + getattr(new, name))
+        new._put_matrix_after(self, gone)
         return new
 
-    def _has_same_sample(self, ids: Iterable[str], without: set[str]) -> bool:
-        same = self._sample
-        return same is not None and without.isdisjoint(same.ids) and sampled(ids) == same.ids
+    def _put_matrix_after(self, old: VectorCache, gone: list[int]) -> None:
+        """Put the rows of this cache after those of an older one, in its buffer if possible.
+
+        Running searches do not see the new rows in the buffer. A second change of *old* copies it.
+        """
+        buffer, old._buffer = old._buffer, None
+        count = len(old.matrix) - len(gone)
+        total = count + len(self.matrix)
+        if gone or buffer is None or len(buffer) < total:
+            buffer = _buffer(total, self.matrix.shape[1])
+            stays = np.ones(len(old.matrix), dtype=bool)
+            stays[gone] = False
+            np.compress(stays, old.matrix, axis=0, out=buffer[:count])
+        buffer[count:total] = self.matrix
+        self._buffer, self.matrix = buffer, buffer[:total]
 
     def _place(self, chunk_ids: Iterable[str]) -> list[int]:
         if self._places is None:
@@ -427,3 +446,8 @@ class VectorCache:
 
     def _asked(self, question: QueryVector) -> np.ndarray:
         return self.sample.centered_query(question) if self._ordinary else question.vector
+
+
+def _buffer(rows: int, dimension: int) -> np.ndarray:
+    """Return a matrix with room for more rows. The system provides that memory when it is used."""
+    return np.empty((rows + rows // 8 + 64, dimension), np.float32)

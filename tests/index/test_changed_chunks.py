@@ -1,0 +1,161 @@
+"""After a change only the written chunks are compared, and the result is that of comparing all."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import random
+
+import numpy as np
+import pytest
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.settings import Settings
+from memsearch_engine.core.settings_schema import MilvusSettings
+from memsearch_engine.index.catalog import Catalog, database
+from memsearch_engine.index.scan import scan
+from memsearch_engine.index.vector_index import VectorIndex
+
+
+class Model:
+    fingerprint, dimension, batch = "random", 8, 3
+
+    def passages(self, texts: list[str], cancelled=lambda: False) -> np.ndarray:
+        seeds = (int(hashlib.sha256(text.encode()).hexdigest()[:8], 16) for text in texts)
+        return np.stack([np.random.default_rng(seed).random(8, np.float32) for seed in seeds])
+
+
+class Notes:
+    def __init__(self, folder) -> None:
+        self.folder = folder / "notes"
+        self.folder.mkdir()
+        self.home = Home(folder / "home").ensure()
+        self.catalog = Catalog(self.home.cache_db, writable=True)
+
+    def write(self, day: int, notes: list[str]) -> None:
+        lines = (f"### 10:{n:02d}\n- {note}\n" for n, note in enumerate(notes))
+        (self.folder / f"2026-01-{day:02d}.md").write_text("\n".join(lines))
+
+    def scan(self) -> None:
+        scan(self.catalog, "p", [str(self.folder)], Settings(), memory=str(self.folder))
+
+    def open(self) -> VectorIndex:
+        return VectorIndex(self.home, MilvusSettings(), Model())
+
+    def wanted(self, space: VectorIndex) -> dict[str, str]:
+        """Chunk id -> text hash of all chunks with a vector."""
+        keys = {}
+        for key in self.catalog.chunk_keys("p"):
+            keys.setdefault(key.chunk_id, key.text_hash)
+        known = space.embeddings.known(keys.values())
+        return {name: text for name, text in keys.items() if text in known}
+
+
+def stored(space: VectorIndex) -> dict[str, str]:
+    return {name: row.text_hash for name, row in space.ledger.rows("c").items()}
+
+
+@pytest.fixture
+def notes(tmp_path):
+    made = Notes(tmp_path)
+    yield made
+    made.catalog.close()
+
+
+@pytest.mark.parametrize("remembered", [5, 20_000])
+def test_any_changes_leave_what_a_comparison_of_all_leaves(notes, monkeypatch, remembered):
+    monkeypatch.setattr(database, "_REMEMBERED", remembered)
+    chance, space = random.Random(remembered), notes.open()
+    days: dict[int, list[str]] = {}
+    for step in range(60):
+        day = chance.randrange(1, 6)
+        what = chance.randrange(6)
+        if what == 0 and days.pop(day, None):
+            (notes.folder / f"2026-01-{day:02d}.md").unlink()
+        elif what == 1 and days.get(day):
+            days[day].pop(chance.randrange(len(days[day])))
+        elif what < 5:
+            days.setdefault(day, []).append(f"note {chance.randrange(40)}")
+        if day in days:
+            notes.write(day, days[day])
+        notes.scan()
+        if what == 5:
+            rows = [key.row for key in notes.catalog.chunk_keys("p")]
+            notes.catalog.prompts.put(dict.fromkeys(rows[:2], f"why {step}?"))
+        if step % 7 == 3:  # another process
+            space.close()
+            space = notes.open()
+        space.reconcile(notes.catalog, "p", "c")
+        missing = space.missing(notes.catalog, "p")
+        every = {key.text_hash for key in notes.catalog.chunk_keys("p")}
+        assert missing.keys() == every - space.embeddings.known(every)
+        part = dict(list(missing.items())[: chance.randrange(3)]) if step % 3 else missing
+        space.embed(part)
+        space.reconcile(notes.catalog, "p", "c")
+        now, wanted = stored(space), notes.wanted(space)
+        assert wanted.items() <= now.items()
+        assert now.keys() <= {key.chunk_id for key in notes.catalog.chunk_keys("p")}
+        assert set(space._search.cache("c").ids) == now.keys()
+    space.close()
+
+
+def compared(monkeypatch) -> list[int]:
+    """The number of chunks that each comparison reads."""
+    found: list[int] = []
+    read = Catalog.chunk_keys
+
+    def counting(*arguments):
+        keys = read(*arguments)
+        found.append(len(keys))
+        return keys
+
+    monkeypatch.setattr(Catalog, "chunk_keys", counting)
+    return found
+
+
+def test_a_new_note_and_a_start_compare_nothing_else(notes, monkeypatch):
+    for day in range(1, 21):
+        notes.write(day, [f"note {day} {n}" for n in range(10)])
+    notes.scan()
+    with contextlib.closing(notes.open()) as space:
+        space.embed(space.missing(notes.catalog, "p"))
+        assert space.reconcile(notes.catalog, "p", "c") == (200, 0)
+        sizes = compared(monkeypatch)
+        notes.write(3, [*(f"note 3 {n}" for n in range(10)), "one more"])
+        notes.scan()
+        assert space.reconcile(notes.catalog, "p", "c") == (0, 0)  # it has no vector yet
+        assert space.embed(space.missing(notes.catalog, "p")) == 1
+        assert space.reconcile(notes.catalog, "p", "c") == (1, 0)
+        assert max(sizes) == 11
+    with contextlib.closing(notes.open()) as space:
+        sizes.clear()
+        assert space.reconcile(notes.catalog, "p", "c") == (0, 0)
+        assert not space.missing(notes.catalog, "p")
+        assert sizes == [0, 0]
+
+
+@pytest.mark.parametrize("killed", ["before the ledger", "after the ledger"])
+def test_a_change_whose_process_was_killed_is_made_at_the_next_start(notes, monkeypatch, killed):
+    notes.write(1, ["old", "older"])
+    notes.scan()
+    with contextlib.closing(notes.open()) as space:
+        space.embed(space.missing(notes.catalog, "p"))
+        space.reconcile(notes.catalog, "p", "c")
+    notes.write(1, ["new", "older"])
+    notes.scan()
+    with contextlib.closing(notes.open()) as space:
+        space.embed(space.missing(notes.catalog, "p"))
+        change = space.ledger.change
+
+        def dies(*arguments):
+            if killed == "after the ledger":
+                change(*arguments)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(space.ledger, "change", dies)
+        with pytest.raises(KeyboardInterrupt):
+            space.reconcile(notes.catalog, "p", "c")
+        assert not (killed == "after the ledger" and space.ledger.settled_stamp("c"))
+    with contextlib.closing(notes.open()) as space:
+        space.reconcile(notes.catalog, "p", "c")
+        assert stored(space) == notes.wanted(space)
+        assert len(stored(space)) == 2
