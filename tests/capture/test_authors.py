@@ -10,7 +10,9 @@ import pytest
 from memsearch_engine import Memory, UsageError
 from memsearch_engine.capture import authors
 from memsearch_engine.core import agent_registry
+from memsearch_engine.core.home import Home
 from memsearch_engine.journal.instructions import instructs
+from memsearch_engine.longterm import review
 
 from tests.conftest import Box
 from tests.injection.corpus import talked
@@ -131,6 +133,39 @@ def test_what_comes_in_a_session_with_outside_content_waits(alone: Box, is_named
         alone.env["CLAUDE_CODE_SESSION_ID"] = session
     made = json.loads(alone.run("remember", "Deploys go out on Tuesdays", "--json").raw)
     assert made["waits"] == "outside" and "Tuesdays" not in context(alone)
+
+
+def test_an_agent_ends_no_decision_of_the_user(alone: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = Memory(alone.project)
+    yarn, port, openssl, kafka = (
+        memory.add(text).id
+        for text in ("Use yarn", "The port is 7443", "Pin openssl one", "Kafka has 7 partitions")
+    )
+    memory.mark(openssl, "expires", "2020-01-01")
+    memory.mark(kafka, "confidence", "low")
+    memory.edit(port, "The port is 8443")
+    memory.delete(yarn)
+    newest = memory.history(port)[0].seq
+    monkeypatch.setenv("CLAUDECODE", "1")
+    agent = Memory(alone.project)
+    for name, mark, value in ((openssl, "expires", None), (kafka, "confidence", "high")):
+        with pytest.raises(UsageError, match="its user has to"):
+            agent.mark(name, mark, value)
+    agent.undo()
+    agent.restore(newest)
+    given = context(alone)
+    assert "yarn" not in given and "7443" not in given
+    monkeypatch.delenv("CLAUDECODE")
+    waiting = {one.target.entry_id for one in Memory(alone.project).trust.quarantined()}
+    assert {yarn, port} <= waiting
+    Memory(alone.project).undo()  # of the agent's restore, by the user
+    assert "8443" in context(alone)
+
+
+def test_an_agent_accepts_no_proposal(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
+    monkeypatch.setenv("CLAUDECODE", "1")
+    with pytest.raises(UsageError, match="can't accept changes"):
+        review.decide(Home(tmp_path), "accepted")
 
 
 @pytest.mark.parametrize(

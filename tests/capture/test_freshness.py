@@ -92,6 +92,13 @@ def held_target(note):
     return Target(note.path, note.id, note.hash)
 
 
+def test_a_note_without_bullets_is_injected_by_its_first_line(box: Box, noted: Memory) -> None:
+    (note,) = noted.entries()
+    noted.edit(note.id, "> a quote\n\nThe port is 6543\nand it was 5432")
+    given = start(box)
+    assert "- The port is 6543\n" in given and "quote" not in given and "5432" not in given
+
+
 def test_a_decision_that_changes_no_file_counts_too(box: Box, noted: Memory) -> None:
     (file,) = noted.files.all()
     entries = noted.files.read(file)

@@ -16,7 +16,7 @@ from memsearch_engine.agents.known_folders import known_folders
 from memsearch_engine.agents.transcripts.locate import all_sessions, find_session, open_session
 from memsearch_engine.agents.transcripts.model import Session
 from memsearch_engine.core import agent_registry
-from memsearch_engine.core.errors import MemsearchError
+from memsearch_engine.core.errors import MemsearchError, UsageError
 from memsearch_engine.core.home import AgentFolders, Home
 from memsearch_engine.journal.instructions import instructs
 from memsearch_engine.journal.model import QuarantineReason
@@ -53,6 +53,15 @@ def here(environment: Mapping[str, str] = os.environ) -> Author | None:
             value = environment[mark]
             return named(value if not value.isdigit() and value != "true" else "agent", {})
     return None
+
+
+def refuse(what: str) -> None:
+    """Raise UsageError in an agent's shell, because only a person may do *what* (a verb phrase)."""
+    if author := here():
+        raise UsageError(
+            f"{author.agent} can't {what}: its user has to",
+            "run the command in a terminal of your own",
+        )
 
 
 def named(client: str, environment: Mapping[str, str] = os.environ) -> Author:

@@ -42,6 +42,8 @@ _FENCE = re.compile(
 _FENCE_LIKE = re.compile(r"(?i)(?:[<\[]|&lt;)(?=\s*/?\s*memsearch[\W_]?memory)")
 _DAYS = 2
 _SHARED = 3  # one line in three is for notes that others shared, if there are own notes
+_BULLETS = ("- ", "* ", "+ ")
+_NO_PROSE = ("#", ">", "|", "`", "~~~", "<", "-", "*", "+", "=")
 _LOOKED_AT = 14  # newest files to read; a file without a bullet does not count as a day
 _LINE = 240
 _HINT = "[memsearch] Memory available"
@@ -249,13 +251,13 @@ def _bullets(
             len(found),
             f"{file.day} {author_label(file.path, entry.marks, today)}" if is_shared else "",
         )
-        for line in plain(entry.body).splitlines():
-            text = line.strip()
-            if text in waiting or text.startswith("- Taken from: "):
-                continue
-            if text.startswith(("- ", "* ", "+ ")) and len(text) > 4:
-                statement = unfenced(text[2:].strip())
-                found.append("- " + _clip(f"{whose} {statement}" if whose else statement))
+        said = [line.strip() for line in plain(entry.body).splitlines()]
+        said = [text for text in said if not (text in waiting or text.startswith("- Taken from: "))]
+        listed = [text[2:].strip() for text in said if text.startswith(_BULLETS) and len(text) > 4]
+        # a note without bullets is injected by its first line
+        prose = [text for text in said if text and not text.startswith(_NO_PROSE)]
+        for statement in map(unfenced, listed or ([] if waiting else prose[:1])):
+            found.append("- " + _clip(f"{whose} {statement}" if whose else statement))
         if len(found) > begin and (words := outdated.get((entry.id, entry.hash))):
             found[-1] += f" ({_clip(unfenced(plain(words)))})"
         if len(found) > begin:

@@ -57,7 +57,13 @@ def key_of(raw: bytes) -> str:
 
 
 class Origin:
-    """The texts that one home wrote or released."""
+    """The texts that one home wrote or released.
+
+    Attributes:
+        is_agents: an agent makes the changes, so they end no decision of the owner.
+    """
+
+    is_agents = False
 
     def __init__(self, home: Home) -> None:
         self.home = home
@@ -236,7 +242,9 @@ class Origin:
         no = self.contradicting(
             added, day
         )  # what was refused and is back by an undo or by sync is asked about again
-        wrong |= {name for name, verdict in no.items() if verdict is Verdict.REFUSED}
+        wrong |= {
+            name for name, verdict in no.items() if self.is_agents or verdict is Verdict.REFUSED
+        }
         rows = (
             [(entry, Verdict.REPLACED) for entry in gone if entry.id not in wrong]
             if replaces

@@ -15,6 +15,7 @@ from typing import ClassVar, Generic, Literal, TypeVar
 
 import msgspec
 
+from memsearch_engine.capture import authors
 from memsearch_engine.core.errors import Conflict, NotFound, UsageError
 from memsearch_engine.core.home import Home
 from memsearch_engine.journal.disk import locked
@@ -124,8 +125,10 @@ class Review(ABC, Generic[P]):
         Raises:
             NotFound: no proposal is pending, or no change has that number.
             Conflict: another proposal is pending by now, or the document changed there.
-            UsageError: the text is not allowed in the document.
+            UsageError: the text is not allowed in the document, or an agent accepts.
         """
+        if verdict == "accepted":
+            authors.refuse("accept changes")
         with locked(self.home, self.path):
             proposal = self.pending()
             if proposal is None:

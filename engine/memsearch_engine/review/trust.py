@@ -18,7 +18,7 @@ import msgspec
 from memsearch_engine.agents.transcripts.model import Turn
 from memsearch_engine.capture import authors
 from memsearch_engine.capture.transcripts import Transcripts
-from memsearch_engine.core.errors import Conflict, MemsearchError, NotFound, UsageError
+from memsearch_engine.core.errors import Conflict, MemsearchError, NotFound
 from memsearch_engine.core.project_location import author_of
 from memsearch_engine.core.projects import locate
 from memsearch_engine.core.repository import authors_of
@@ -196,7 +196,7 @@ class Trust:
             Conflict: a note has changed since it was read.
             NotFound: a note does not exist any more.
         """
-        refuse_agents()
+        authors.refuse("release notes")
         entries = []
         for target in targets:
             entry = _unchanged_entry(target)
@@ -219,7 +219,7 @@ class Trust:
             Conflict: a note has changed since it was read.
             NotFound: a note does not exist any more.
         """
-        refuse_agents()
+        authors.refuse("release notes")
         done = []
         for target in targets:
             entry, day = _unchanged_entry(target), day_of(target.path)
@@ -250,7 +250,7 @@ class Trust:
             Conflict: a note has changed since it was read.
             NotFound: a note does not exist any more.
         """
-        refuse_agents()
+        authors.refuse("release notes")
         entries, origin = [], self._scope.journal.origin
         for target in targets:
             entry, day = _shared_entry(target), day_of(target.path)
@@ -276,7 +276,7 @@ class Trust:
         Returns:
             The number of released notes.
         """
-        refuse_agents()
+        authors.refuse("release notes")
         wanted = {os.path.realpath(path) for path in paths}
         keys = {
             (h.path, h.entry_id)
@@ -334,7 +334,7 @@ class Trust:
 
         Notes that read like an order stay quarantined. Returns their number.
         """
-        refuse_agents()
+        authors.refuse("release notes")
         return self._scope.journal.origin.trust(self._scope.project.memory)
 
     def quarantine(self, targets: list[Target]) -> list[Entry]:
@@ -424,15 +424,6 @@ def _unchanged_entry(target: Target) -> Entry:
             f"entry {entry.id} changed since it was read", "look at it again", current=entry.content
         )
     return entry
-
-
-def refuse_agents() -> None:
-    """Raise UsageError in an agent's shell, because only a person may release notes."""
-    if author := authors.here():
-        raise UsageError(
-            f"{author.agent} can't release notes: its user has to",
-            "run the command in a terminal of your own",
-        )
 
 
 def _shared_entry(target: Target) -> Entry | None:

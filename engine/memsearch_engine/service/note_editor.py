@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # a search through the service needs none of these
     from memsearch_engine.journal.history import Change
     from memsearch_engine.journal.model import Entry
     from memsearch_engine.journal.note import Note
-    from memsearch_engine.journal.write import Target
+    from memsearch_engine.journal.write import Journal, Target
     from memsearch_engine.longterm.facts import Fact
 
 _TITLE = 300  # characters
@@ -125,8 +125,14 @@ class NoteEditor:
 
     def mark_each(self, targets: Sequence[Target], mark: str, value: str | None) -> list[Entry]:
         """Set a mark of several entries, all or none, as one step of undo."""
+        from memsearch_engine.capture import authors
+
         if not targets:
             return []
+        if mark != "pin" and any(
+            mark in self._entry_in(target.path, target.entry_id).marks for target in targets
+        ):
+            authors.refuse(f"change the mark {mark}")
         marked = self._scope.journal.mark_each(
             self._scope.memory_of(targets[0].path), list(targets), mark, value
         )
@@ -137,14 +143,14 @@ class NoteEditor:
 
     def undo(self, name: str = "", *, everywhere: bool = False) -> list[Change]:
         """Undo the last change; see ``Memory.undo``."""
-        done = self._scope.journal.undo(*self._step(name, everywhere))
+        done = self._decided_journal().undo(*self._step(name, everywhere))
         if done:
             self._prepare()
         return done
 
     def redo(self, name: str = "", *, everywhere: bool = False) -> list[Change]:
         """Redo the last undone change; see ``Memory.redo``."""
-        done = self._scope.journal.redo(*self._step(name, everywhere))
+        done = self._decided_journal().redo(*self._step(name, everywhere))
         if done:
             self._prepare()
         return done
@@ -158,7 +164,7 @@ class NoteEditor:
 
     def restore(self, change: int) -> Change:
         """Restore an entry as it was before a change; see ``Memory.restore``."""
-        done = self._scope.journal.restore(change)
+        done = self._decided_journal().restore(change)
         self._prepare()
         return done
 
@@ -193,6 +199,13 @@ class NoteEditor:
             return {}
         why = authors.doubt(self._scope.home, author, self._scope.place.root, text)
         return {"by": author.agent} | ({"trust": str(why)} if why else {})
+
+    def _decided_journal(self) -> Journal:
+        """Return the journal. What an agent takes back ends no decision of the owner."""
+        from memsearch_engine.capture import authors
+
+        self._scope.journal.origin.is_agents = authors.here() is not None
+        return self._scope.journal
 
     def _prepare(self) -> None:
         """Update the context that is injected at the next start of a session."""
