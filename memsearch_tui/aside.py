@@ -83,6 +83,8 @@ OURS = Lane("ours")
 READS = Lane("reads")
 #: For the list and the note under the cursor, which must not wait for other work.
 NOTES = Lane("notes")
+#: For the cases of Review, which take seconds where many files must be parsed.
+CASES = Lane("cases")
 
 
 def away(work: Callable[[], T]) -> asyncio.Future[T]:

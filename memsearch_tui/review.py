@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 from memsearch_engine import Decision, Memory, ReviewItem
 
@@ -34,7 +35,12 @@ def titled(kind: str, count: int) -> str:
 
 
 def cases(memory: Memory, secrets: bool = False) -> list[ReviewItem]:
-    """Return all cases that wait for a decision.
+    """Return all cases that wait for a decision; as ``groups``."""
+    return [case for _, found in groups(memory, secrets) for case in found]
+
+
+def groups(memory: Memory, secrets: bool = False) -> Iterator[tuple[str, list[ReviewItem]]]:
+    """Yield each kind with its cases as soon as they are read.
 
     Args:
         secrets: also look for secrets, which takes seconds.
@@ -43,7 +49,9 @@ def cases(memory: Memory, secrets: bool = False) -> list[ReviewItem]:
         MemsearchError: a store cannot be read.
         OSError: a file cannot be read.
     """
-    return [*_drafts(memory), *memory.review.cases(secrets=secrets), *_unread(memory)]
+    yield "draft", _drafts(memory)
+    yield from memory.review.groups(secrets=secrets)
+    yield "unread", _unread(memory)
 
 
 def decide(memory: Memory, case: ReviewItem, yes: bool, text: str | None = None) -> Decision:

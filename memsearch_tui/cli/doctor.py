@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from memsearch_engine import Memory, MemsearchError, agents_live
@@ -19,23 +19,18 @@ Check = dict[str, Any]
 _Checks = Callable[[Memory, bool], Check | list[Check]]
 
 
-def examine(memory: Memory, *, fix: bool) -> list[Check]:
-    """Run all checks.
+def examine(memory: Memory, *, fix: bool) -> Iterator[Check]:
+    """Run all checks, and yield each result as ``--json`` prints it.
 
     Args:
         fix: repair what is safe to repair, then check again.
-
-    Returns:
-        A result for each check, as ``--json`` prints it.
     """
-    results: list[Check] = []
     for what, examined in _CHECKS.items():
         try:
             found = examined(memory, fix)
         except MemsearchError as error:
             found = _check(what, False, str(error), error.hint or _HINTS.get(what, ""))
-        results += found if isinstance(found, list) else [found]
-    return results
+        yield from found if isinstance(found, list) else [found]
 
 
 def _check(what: str, ok: bool, detail: str, fix: str = "") -> Check:

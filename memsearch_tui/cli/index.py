@@ -184,14 +184,16 @@ def doctor(fix: bool) -> int:
     """Check everything: home, settings, service, files, index, model."""
     from memsearch_tui.cli.doctor import examine
 
-    checks = examine(Memory(), fix=fix)
-    output.emit({"checks": checks, "ok": all(check["ok"] for check in checks)})
-    for check in checks:
+    checks = []
+    for check in examine(Memory(), fix=fix):
+        checks.append(check)
         sign = output.style("ok  ", "good") if check["ok"] else output.style("FAIL", "bad")
         output.echo(f"{sign} {check['what']}: {output.safe(check['detail'])}")
         if not check["ok"] and check["fix"]:
             output.echo(f"       -> {check['fix']}")
-    return 0 if all(check["ok"] for check in checks) else 5
+    is_ok = all(check["ok"] for check in checks)
+    output.emit({"checks": checks, "ok": is_ok})
+    return 0 if is_ok else 5
 
 
 @click.command(epilog="\b\nExamples:\n  memsearch reset\n  memsearch reset --all --yes")

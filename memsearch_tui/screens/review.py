@@ -15,11 +15,11 @@ from memsearch_engine import Decision, MemsearchError, ReviewItem
 from textual import work
 from textual.binding import Binding, BindingType
 
-from memsearch_tui.aside import attend, away, write
+from memsearch_tui.aside import CASES, attend, away, write
 from memsearch_tui.counted import many
 from memsearch_tui.library import Item, Library
 from memsearch_tui.library.days import short_path
-from memsearch_tui.review import TITLES, cases, decide, titled, undo
+from memsearch_tui.review import TITLES, decide, groups, titled, undo
 from memsearch_tui.screens.page import Page, page_keys
 from memsearch_tui.widgets import render
 from memsearch_tui.widgets.pieces import Row
@@ -81,13 +81,16 @@ class ReviewScreen(Page[Item]):
             before._decided if before else []
         )
         self._at: str | None = before._list.key if before else None
+        #: The kinds that were read, and whether the others are being read.
+        self._read_kinds: set[str] = before._read_kinds if before else set()
+        self._is_reading: bool = not before or before._is_reading
 
     async def on_mount(self) -> None:
-        """Show the cases of before, or read them."""
+        """Show the cases of before, and read them unless all were read."""
         if self._at is not None:
             self._show(self._at)
-        else:
-            await self.action_reload()
+        if self._is_reading:
+            self.action_reload()
 
     def _is_heading(self, key: str) -> bool:
         return key in TITLES
@@ -145,26 +148,43 @@ class ReviewScreen(Page[Item]):
 
     # -- reading
 
+    @work(exclusive=True, group="read")
     async def action_reload(self) -> None:
-        """Read all cases again."""
-        reading = away(partial(cases, self._memory, self._with_secrets))
-        what = "looking for what needs a decision"
-        await attend(self, what, reading, self._found, self._complain)
+        """Read all cases again, and show each kind as soon as it is read."""
+        self._read_kinds, self._is_reading = set(), True
+        self._show()
+        reading = groups(self._memory, self._with_secrets)
+        try:
+            while group := await CASES.run(partial(next, reading, None)):
+                self._take(*group)
+        except (MemsearchError, OSError) as error:
+            self._complain(error)
+        self._is_reading = False
+        self._show()
 
-    def _found(self, found: list[ReviewItem]) -> None:
-        self._list.empty = [
-            "Nothing waits for a decision.",
-            "",
-            "! looks for secrets in notes and archived conversations",
-        ]
-        self._cases = {case.key: case for case in found if case.key not in self._left}
+    def _take(self, kind: str, found: list[ReviewItem]) -> None:
+        """Show the cases of a kind after those of the kinds that were read before."""
+        self._read_kinds.add(kind)
+        others = [case for case in self._cases.values() if case.kind != kind]
+        shown = [case for case in others if case.kind in self._read_kinds]
+        shown += [case for case in found if case.key not in self._left]
+        shown += [case for case in others if case.kind not in self._read_kinds]
+        self._cases = {case.key: case for case in shown}
         self._show()
 
     def _show(self, cursor: str | None = None) -> None:
+        if not self._is_reading:
+            self._list.empty = [
+                "Nothing waits for a decision.",
+                "",
+                "! looks for secrets in notes and archived conversations",
+            ]
         self._list.show_keys(self._grouped(), cursor=cursor)
         waiting = sum(case.waits for case in self._cases.values())
         counts = [f"{waiting} wait{'s' * (waiting == 1)}"] * bool(waiting)
         counts += [many(len(self._cases) - waiting, "suggestion")] * (len(self._cases) > waiting)
+        kinds = f"reading, {len(self._read_kinds)} of {len(TITLES) - 1 + self._with_secrets} kinds"
+        counts += [kinds] * self._is_reading
         self._list.border_subtitle = " · ".join(counts)
         self._moved()
 
@@ -209,10 +229,10 @@ class ReviewScreen(Page[Item]):
         else:
             self.say("these are decided one by one")
 
-    async def action_scan(self) -> None:
+    def action_scan(self) -> None:
         """Look for secrets, too."""
         self._with_secrets = True
-        await self.action_reload()
+        self.action_reload()
 
     async def action_open(self) -> None:
         """Open the note of a case, or a note of its session."""
@@ -304,7 +324,7 @@ class ReviewScreen(Page[Item]):
 
         def failed(error: Exception) -> None:
             self._complain(error)
-            self.run_worker(self.action_reload(), group="read")
+            self.action_reload()
 
         work = partial(decide, self._memory, case, yes, text)
         await write(self, "carrying it out", work, done, failed)
@@ -321,7 +341,7 @@ class ReviewScreen(Page[Item]):
         def done(reply: str) -> None:
             self.say(reply)
             if case is None:
-                self.run_worker(self.action_reload(), group="read")
+                self.action_reload()
                 return
             self._left.discard(case.key)
             keys = list(self._cases)

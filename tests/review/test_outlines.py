@@ -19,6 +19,8 @@ from memsearch_engine.journal.outline import shingles_of
 from memsearch_engine.journal.parse import parse
 from memsearch_engine.review.repetitions import repetitions
 
+from memsearch_tui.cli import doctor
+
 WORDS = [f"word{n}" for n in range(60)]
 ODD = [
     "- API Error: 500",
@@ -225,3 +227,10 @@ def test_repetitions_are_those_of_a_comparison_of_all_pairs(seed):
 
 def test_nothing_is_compared_without_words():
     assert repetitions([]) == repetitions([b"", b""]) == []
+
+
+def test_doctor_gives_each_result_before_the_next_check(memory, monkeypatch):
+    monkeypatch.setattr(
+        doctor, "_CHECKS", {"notes": doctor._files, "trust": lambda *_: pytest.fail("too early")}
+    )
+    assert next(doctor.examine(memory, fix=False))["what"] == "notes"

@@ -15,6 +15,7 @@ from memsearch_engine.index.catalog import Catalog, Link
 from memsearch_engine.index.scan import scan
 from memsearch_engine.journal.write import Target
 from memsearch_engine.longterm.review import Hunk, Proposal, propose
+from memsearch_engine.review.queue import _SOURCES
 from textual.widgets import Input
 
 from memsearch_tui.activity import Line
@@ -29,6 +30,7 @@ from memsearch_tui.screens.text import HelpScreen
 from memsearch_tui.widgets.line_list import LineList
 from memsearch_tui.widgets.query import FilterSuggester
 from memsearch_tui.widgets.text_view import TextView
+from tests.tui.conftest import until
 from tests.tui.test_flows import drive, settled, shown, titles
 from tests.tui.test_pictures import ACTIVITY
 
@@ -389,6 +391,30 @@ def test_review_carries_out_what_the_owner_says(world):
         await pilot.press("x")
         await settled(pilot)
         assert kinds(app) == [] and "Nothing waits for a decision" in seen(app)
+
+    drive(app, steps)
+
+
+def test_review_shows_each_kind_when_it_is_read_and_keys_work_meanwhile(world, monkeypatch):
+    app, may_go_on = reviewed(world), threading.Event()
+    repairs = _SOURCES["repair"]
+    monkeypatch.setitem(_SOURCES, "repair", lambda memory: may_go_on.wait(60) and repairs(memory))
+
+    async def steps(pilot):
+        await pilot.press("f5")
+        await until(pilot, lambda: isinstance(app.screen, ReviewScreen) and len(kinds(app)) == 2)
+        assert kinds(app) == ["longterm", "held"] and "British English" in seen(app)
+        await until(pilot, lambda: "reading, 6 of 11" in str(app.screen._list.border_subtitle))
+        await pilot.press("down")
+        assert app.screen.case.kind == "held"
+        await pilot.press("escape")
+        assert not isinstance(app.screen, ReviewScreen)
+        await pilot.press("f5")
+        assert isinstance(app.screen, ReviewScreen) and kinds(app) == []
+        may_go_on.set()
+        await settled(pilot)
+        assert kinds(app) == ["longterm", "held", "repair", "repair"]
+        assert "reading" not in str(app.screen._list.border_subtitle)
 
     drive(app, steps)
 

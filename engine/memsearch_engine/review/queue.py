@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -128,13 +128,22 @@ class ReviewQueue:
         Raises:
             Unreachable: a database is not readable.
         """
+        return [case for _, found in self.groups(*kinds, secrets=secrets) for case in found]
+
+    def groups(
+        self, *kinds: Kind, secrets: bool = False
+    ) -> Iterator[tuple[Kind, list[ReviewItem]]]:
+        """Yield each kind with its cases as soon as they are read; the arguments as in ``cases``.
+
+        Raises:
+            Unreachable: a database is not readable.
+        """
         left = set(self._read().left)
-        wanted = kinds or [kind for kind in _SOURCES if secrets or kind != "secret"]
-        with reading_once():
-            found = [
-                case for kind in _SOURCES if kind in wanted for case in _SOURCES[kind](self._memory)
-            ]
-        return [case for case in found if case.key not in left]
+        context = reading_once()
+        for kind, source in _SOURCES.items():
+            if kind in kinds if kinds else secrets or kind != "secret":
+                found = context.run(source, self._memory)
+                yield kind, [case for case in found if case.key not in left]
 
     def numbered(self, *, secrets: bool = False) -> list[ReviewItem]:
         """All cases. Their positions, from 1, are stored as numbers for ``named``."""

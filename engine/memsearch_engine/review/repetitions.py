@@ -75,7 +75,7 @@ def _candidates(notes: Sequence[bytes]) -> Iterator[tuple[int, int]]:
     few = places < _MAX_ALIKE
     members, firsts, places = members[order][few], order[starts][buckets[few]], places[few]
     classes = np.bincount(owners * _CLASSES + flat % _CLASSES, minlength=len(notes) * _CLASSES)
-    counts = classes.reshape(-1, _CLASSES).astype(np.uint32)
+    counts = classes.reshape(-1, _CLASSES).astype(np.min_scalar_type(classes.max()))
     found: list[tuple[int, ...]] = []
     for step in range(1, _MAX_ALIKE):
         at = np.flatnonzero(firsts[step:] == firsts[:-step])
@@ -110,6 +110,6 @@ def _may_be_alike(
 
     least = _ALIKE / (1 + _ALIKE) * (sizes[ones] + sizes[others]) - _ROUNDING
     able: np.ndarray[Any, Any] = np.minimum(sizes[ones], sizes[others]) >= least
-    shared = np.minimum(counts[ones[able]], counts[others[able]]).sum(1)
+    shared = np.minimum(counts[ones[able]], counts[others[able]]).sum(1, dtype=np.uint32)
     able[able] = shared >= least[able]
     return able

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterator
-from contextvars import ContextVar
+from contextvars import Context, ContextVar, copy_context
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from memsearch_engine.core.errors import MemsearchError, NotFound, UsageError
@@ -64,17 +64,14 @@ class _Read:
 _READ: ContextVar[_Read | None] = ContextVar("read", default=None)
 
 
-@contextlib.contextmanager
-def reading_once() -> Iterator[None]:
-    """Let ``Scope`` parse each file and read the outlines only once in this context.
+def reading_once() -> Context:
+    """Return a context in which ``Scope`` parses each file and reads the outlines only once.
 
     A file that changes meanwhile is not read again. Whoever changes a note compares the file.
     """
-    before = _READ.set(_Read())
-    try:
-        yield
-    finally:
-        _READ.reset(before)
+    context = copy_context()
+    context.run(_READ.set, _Read())
+    return context
 
 
 class Scope:
