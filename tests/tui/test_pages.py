@@ -122,11 +122,11 @@ def test_the_notes_of_a_case_are_beside_its_evidence(world, monkeypatch):
     app = world.app()
     case = ReviewItem("stale", "1", "a case", [[("why", "warn")]], "accept", "reject")
 
-    def cases(memory, secrets):
+    def groups(memory, secrets):
         (name,) = [note.id for note in memory.entries("2026-02-09") if "Redis" in note.title]
-        return [msgspec.structs.replace(case, notes=(name,))]
+        yield "stale", [msgspec.structs.replace(case, notes=(name,))]
 
-    monkeypatch.setattr("memsearch_tui.screens.review.cases", cases)
+    monkeypatch.setattr("memsearch_tui.screens.review.groups", groups)
 
     async def steps(pilot):
         await pilot.press("f5")

@@ -323,10 +323,12 @@ LOOKS = [
 ]
 
 
-def cases(memory, secrets):
-    """The cases of the review page; the first one has a note of the world."""
+def groups(memory, secrets):
+    """The groups of the review page; the first case has a note of the world."""
     name = next(note.id for note in memory.entries("2026-02-09") if "Redis" in note.title)
-    return [msgspec.structs.replace(REVIEW[0], notes=(name,)), *REVIEW[1:]]
+    cases = [msgspec.structs.replace(REVIEW[0], notes=(name,)), *REVIEW[1:]]
+    for kind in dict.fromkeys(case.kind for case in cases):
+        yield kind, [case for case in cases if case.kind == kind]
 
 
 @pytest.mark.parametrize(("size", "theme"), LOOKS)
@@ -346,7 +348,7 @@ def test_screen(snap_compare, world, monkeypatch, name, size, theme):
     monkeypatch.setattr(Memory, "history", lambda self, **of: CHANGES)
     monkeypatch.setattr("memsearch_tui.connecting.agents", lambda memory: AGENTS)
     monkeypatch.setattr(RelatedNotes, "of", lambda self, item, entry: (RELATED, ""))
-    monkeypatch.setattr("memsearch_tui.screens.review.cases", cases)
+    monkeypatch.setattr("memsearch_tui.screens.review.groups", groups)
     monkeypatch.setattr(
         "memsearch_tui.screens.browse.search.REST_S", 3600
     )  # words only: meaning would need the service
