@@ -30,7 +30,7 @@ _LATER = "---\nsearch:\n  boost: 0.5\n---\n\n"
 def commands_page() -> str:
     """Every command with its help, from click."""
     from memsearch_tui.cli import commands
-    from memsearch_tui.cli.lazy import loaded
+    from memsearch_tui.cli.group import loaded
 
     parts = [f"{_LATER}# Commands", _NOTE, "Every command has `--help`; most have `--json`.\n"]
     for group, visible in commands.VISIBLE.items():
@@ -46,8 +46,8 @@ def commands_page() -> str:
 def man_page() -> str:
     """The man page: every command with its options and examples, and the topics of help."""
     from memsearch_tui.cli import commands, group
+    from memsearch_tui.cli.group import loaded
     from memsearch_tui.cli.help import TOPICS
-    from memsearch_tui.cli.lazy import loaded
 
     about = "one memory for every coding agent"
     parts = [

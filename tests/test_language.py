@@ -17,7 +17,7 @@ import click
 import pytest
 
 from memsearch_tui.cli import commands
-from memsearch_tui.cli.lazy import loaded
+from memsearch_tui.cli.group import loaded
 
 ROOT = Path(__file__).parents[1]
 #: Phrases whose private sense is retired; common words are not listed.

@@ -1,13 +1,17 @@
-"""Capture: the hook entry point, the event queue, coverage, and the injected context."""
+"""Capture: the hook entry point, the event queue, coverage, and the injected context.
+
+``summarize`` is for memsearch's own plugins.
+"""
 
 from __future__ import annotations
 
+import sys
 from datetime import datetime
 from typing import Any
 
 import click
 import memsearch_engine as engine
-from memsearch_engine import Memory, UsageError, agents_live
+from memsearch_engine import Memory, UsageError, agent_names, agents_live
 from msgspec import to_builtins
 
 from memsearch_tui.cli import output
@@ -311,3 +315,35 @@ def spend(since: str) -> int:
             f"! {failure['entry_id']} ({failure['tries']} tries): {output.safe(failure['reason'])}"
         )
     return 0
+
+
+_MAX = 1 << 20
+
+
+@click.command(
+    epilog=(
+        "\b\nExample:\n"
+        "  memsearch summarize --plugin codex < turn.txt     by the model of"
+        " plugins.codex.summarize.provider"
+    )
+)
+@click.option(
+    "--plugin",
+    required=True,
+    metavar="AGENT",
+    help=f"{', '.join(agent_names())}: whose settings name the model.",
+)
+@click.option("--agent-name", default="", help="What the prompt calls it.")
+@as_json
+def summarize(plugin: str, agent_name: str) -> None:
+    """Write notes of the turn on stdin, by the model that is set for an agent, and print them.
+
+    memsearch's own plugins call it where `plugins.AGENT.summarize.provider` names a model. Nothing
+    is stored.
+    """
+    text = sys.stdin.buffer.read(_MAX).decode("utf-8", "replace")
+    if not text.strip():
+        return
+    notes = Memory().capture.summarised(plugin.replace("_", "-"), text, agent_name)
+    output.emit({"notes": notes})
+    output.echo(output.safe(notes))

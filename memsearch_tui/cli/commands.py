@@ -18,8 +18,8 @@ VISIBLE = {
     "Find": {
         "search": Command("find", "search", "Find notes by meaning and words."),
         "expand": Command("find", "expand", "Show the whole note behind a hit."),
-        "transcript": Command("conversation", "transcript", "Open the conversation behind a note."),
-        "trace": Command("supersession", "trace", "Show how the notes on a topic changed."),
+        "transcript": Command("find", "transcript", "Open the conversation behind a note."),
+        "trace": Command("verify", "trace", "Show how the notes on a topic changed."),
         "how": Command("done", "how", "Show how something was run: the commands that worked."),
         "fix": Command("done", "fix", "Show where an error occurred, and what fixed it."),
     },
@@ -28,7 +28,7 @@ VISIBLE = {
         "edit": Command("notes", "edit", "Change a note."),
         "delete": Command("notes", "delete", "Delete notes (`undo` brings them back)."),
         "undo": Command("notes", "undo", "Undo the last change."),
-        "mark": Command("mark", "mark", "Pin a note, let it expire, name its newer version."),
+        "mark": Command("notes", "mark", "Pin a note, let it expire, name its newer version."),
     },
     "Decide": {
         "review": Command("review", "review", "Decide what waits: list, open, accept, reject."),
@@ -45,7 +45,7 @@ VISIBLE = {
     },
     "System": {
         "status": Command("status", "status", "Show the state of everything on one screen."),
-        "doctor": Command("index", "doctor", "Check everything; --fix repairs what is safe."),
+        "doctor": Command("doctor", "doctor", "Check everything; --fix repairs what is safe."),
         "config": Command("config", "config", "Read and change settings."),
         "demo": Command("setup", "demo", "Try it on a sample year of notes."),
     },
@@ -53,9 +53,9 @@ VISIBLE = {
 
 MORE = {
     "Find": {
-        "days": Command("listing", "days", "List the days that have notes."),
-        "show": Command("listing", "show", "Print a day."),
-        "entries": Command("listing", "entries", "List notes, for scripts."),
+        "days": Command("find", "days", "List the days that have notes."),
+        "show": Command("find", "show", "Print a day."),
+        "entries": Command("find", "entries", "List notes, for scripts."),
         "blame": Command("done", "blame", "Show which turns wrote to a file."),
     },
     "Notes": {
@@ -70,7 +70,7 @@ MORE = {
         "repair": Command("trust", "repair", "Find junk and repetitions, and repair them."),
         "verify": Command("verify", "verify", "Compare notes with the repository."),
         "supersession": Command(
-            "supersession", "supersession", "Decide whether a note supersedes another."
+            "verify", "supersession", "Decide whether a note supersedes another."
         ),
     },
     "Long term": {
@@ -89,7 +89,7 @@ MORE = {
         "service": Command("setup", "service", "Start, stop and inspect the resident service."),
         "project": Command("setup", "project", "Show which project this folder belongs to."),
         "secrets": Command("trust", "secrets", "Find secrets, and remove them everywhere."),
-        "mcp": Command("mcp", "mcp", "Serve this memory to any agent over MCP."),
+        "mcp": Command("setup", "mcp", "Serve this memory to any agent over MCP."),
         "tui": Command("setup", "tui", "Open the terminal app."),
         "completion": Command("setup", "completion", "Print a completion script for your shell."),
         "version": Command("setup", "version", "Print the version."),
@@ -101,7 +101,7 @@ MORE = {
 #: plugins, our plugins and our skills call.
 ALIASES = {
     "hook": Alias("capture", "hook", ""),
-    "summarize": Alias("peer", "summarize", ""),
+    "summarize": Alias("capture", "summarize", ""),
     "stats": Alias("index", "stats", ""),
     "health": Alias("index", "health", "status --index"),
     "spend": Alias("capture", "spend", "status --cost"),
@@ -110,14 +110,14 @@ ALIASES = {
     "confidence": Alias("notes", "confidence", "mark --confidence"),
     "expire": Alias("notes", "expire", "mark --expires"),
     "supersede": Alias("trust", "supersede", "mark --superseded-by"),
-    "amends": Alias("supersession", "supersession", "supersession"),
+    "amends": Alias("verify", "supersession", "supersession"),
     "plugins": Alias("plugins", "plugins", "agents install"),
     "import": Alias("history", "import_", "agents import"),
     "context": Alias("capture", "context", ""),
     "coverage": Alias("capture", "coverage", ""),
     "evidence": Alias("history", "evidence", "agents evidence"),
     "inbox": Alias("capture", "inbox", "agents queue"),
-    "native": Alias("agent_files", "files", "agents files"),
+    "native": Alias("agents", "files", "agents files"),
 }
 
 

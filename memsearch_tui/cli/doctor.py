@@ -1,6 +1,4 @@
-"""The checks of ``memsearch doctor``: each reports what it examined, what it found, and the
-repair.
-"""
+"""``memsearch doctor``: each check reports what it examined, what it found, and the repair."""
 
 from __future__ import annotations
 
@@ -9,8 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import click
 from memsearch_engine import Memory, MemsearchError, agents_live
 
+from memsearch_tui.cli import output
+from memsearch_tui.cli.options import as_json
 from memsearch_tui.cli.review import quarantined
 from memsearch_tui.counted import many
 
@@ -318,3 +319,20 @@ _CHECKS: dict[str, _Checks] = {
 }
 #: Area -> the next step for an error that names none.
 _HINTS = {"service": "memsearch service stop, then try again"}
+
+
+@click.command(epilog="\b\nExamples:\n  memsearch doctor\n  memsearch doctor --fix")
+@click.option("--fix", is_flag=True, help="Repair what can be repaired without touching a note.")
+@as_json
+def doctor(fix: bool) -> int:
+    """Check everything: home, settings, service, files, index, model."""
+    checks = []
+    for check in examine(Memory(), fix=fix):
+        checks.append(check)
+        sign = output.style("ok  ", "good") if check["ok"] else output.style("FAIL", "bad")
+        output.echo(f"{sign} {check['what']}: {output.safe(check['detail'])}")
+        if not check["ok"] and check["fix"]:
+            output.echo(f"       -> {check['fix']}")
+    is_ok = all(check["ok"] for check in checks)
+    output.emit({"checks": checks, "ok": is_ok})
+    return 0 if is_ok else 5

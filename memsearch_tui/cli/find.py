@@ -1,15 +1,28 @@
-"""``search`` and ``expand``: find notes, and show a whole note."""
+"""Find notes: search them, list them by day, and show a note, its day or its conversation.
+
+The lists are read from the files themselves.
+"""
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import click
 import memsearch_engine as engine
-from memsearch_engine import Memory, SettingsError, Unreachable, UsageError, answer_view
+from memsearch_engine import Memory, SettingsError, Unreachable, UsageError, answer_view, note_view
+from msgspec import to_builtins
 
-from memsearch_tui.cli import output, results
-from memsearch_tui.cli.options import as_json, by_the_peer, memory_at, scope, tolerated
+from memsearch_tui.cli import output, results, terminal
+from memsearch_tui.cli.options import (
+    as_json,
+    by_the_peer,
+    day_of,
+    days_of,
+    memory_at,
+    scope,
+    tolerated,
+)
 
 #: Notes to find for each wanted conversation, and their minimum.
 _NOTES_PER_SESSION, _MIN_NOTES = 5, 50
@@ -237,3 +250,159 @@ def explain_absence(memory: Memory, query: str, name: str) -> int:
     for reason in found.reasons:
         output.echo(f"- {output.safe(reason)}")
     return 0
+
+
+TRANSCRIPT_EXAMPLES = """\b
+Examples:
+  memsearch transcript 3fa9c1d2 --context 1
+  memsearch transcript session.jsonl --turn 373eb335 --json
+  memsearch transcript opencode.db --session ses_e00250"""
+
+
+@click.command(epilog=TRANSCRIPT_EXAMPLES)
+@click.argument("target")
+@click.option("--turn", "-t", default="", help="The turn to open (an id, or its beginning).")
+@click.option("--session", default="", help="The session, where TARGET is a database of many.")
+@click.option("--raw", is_flag=True, help="With the secrets in it (they are replaced otherwise).")
+@click.option(
+    "--context",
+    "-c",
+    "context",
+    default=0,
+    type=click.IntRange(0, 1000),
+    help="So many turns before and after.",
+)
+@click.option(
+    "--full", is_flag=True, help="Whole tool outputs and texts; else long ones lose their middle."
+)
+@click.option(
+    "--json-output", "-j", "bare", is_flag=True, help="memsearch's bare list of messages."
+)
+@as_json
+def transcript(
+    target: str, turn: str, session: str, raw: bool, context: int, full: bool, bare: bool
+) -> None:
+    """Open the conversation that a note came from.
+
+    TARGET is an entry, a transcript file or an agent's database. Where the agent has deleted the
+    conversation, the archived copy is shown. Without --turn, a file is shown whole.
+    """
+    memory = Memory()
+    if os.path.sep in target or os.path.exists(target):
+        found = memory.transcripts.file(
+            target, turn=turn, session=session, context=context, full=full, raw=raw
+        )
+    else:
+        found = memory.transcript(target, turn=turn, context=context, full=full, raw=raw)
+    if bare:
+        terminal.print_json([message for item in found.turns for message in _messages(item)])
+        return
+    shown = {
+        "path": found.path,
+        "state": found.state,
+        "first": found.first,
+        "total": found.total,
+        "left_out": found.left_out,
+        "turns": to_builtins(found.turns),
+    }
+    results.print_transcript(shown, as_json=output.is_json())
+
+
+def _messages(item: engine.Turn) -> list[dict[str, Any]]:
+    """Return a turn as a list of messages in memsearch's format."""
+    tools = [
+        {"name": tool.name, "command": tool.input, "output": tool.output} for tool in item.tools
+    ]
+    return [
+        {"role": "user", "uuid": item.turn, "text": item.user, "tools": []},
+        {"role": "assistant", "uuid": item.turn, "text": item.assistant, "tools": tools},
+    ]
+
+
+@click.command(epilog="\b\nExamples:\n  memsearch show yesterday\n  memsearch show 2026-02-09")
+@click.argument("day", default="today")
+@scope
+@as_json
+def show(day: str, project: str | None, everything: bool) -> int:
+    """Print a day (2026-02-09, today, yesterday, 7d) as it is in its file."""
+    day = day_of(day)
+    memory = Memory(everything=everything, project=project)
+    files = [file for file in memory.days() if file.day == day]
+    entries = [note_view(note) for note in memory.entries(day)]
+    output.emit({"day": day, "files": [file.path for file in files], "entries": entries})
+    for file in files:
+        output.echo(output.safe(memory.files.source(file.path)), nl=False)
+    if not files:
+        output.say(f"no memories on {day} - `memsearch days` lists the days that have some")
+    return 0 if files else 1
+
+
+@click.command(epilog="\b\nExamples:\n  memsearch days\n  memsearch days --all --json")
+@click.option("--limit", "-n", default=30, type=click.IntRange(1), show_default=True)
+@scope
+@as_json
+def days(limit: int, project: str | None, everything: bool) -> int:
+    """List the days that have notes, newest first."""
+    memory = Memory(everything=everything, project=project)
+    files = memory.days()[:limit]
+    output.say_shortfall(memory)
+    rows: list[dict[str, Any]] = [
+        {"day": file.day, "entries": len(memory.files.read(file)), "source": file.path}
+        for file in files
+    ]
+    copies = memory.files.copies()
+    output.emit({"days": rows, "copies": [{"source": path, "of": of} for path, of in copies]})
+    for row in rows:
+        output.echo(
+            f"{row['day']}  {row['entries']:4d}  {output.style(output.safe(row['source']), 'dim')}"
+        )
+    for path, of in copies:
+        output.say(f"a copy of {os.path.basename(of)}, searched only: {output.safe(path)}")
+    if not rows:
+        output.say(
+            f'no notes in {memory.place.memory} yet - `memsearch add "…"` writes the first,'
+            " `memsearch demo` shows a year"
+        )
+    return 0 if rows else 1
+
+
+@click.command(
+    epilog=(
+        "\b\nExamples:\n"
+        "  memsearch entries -n 20\n"
+        "  memsearch entries --day 2026-02-09 --json\n"
+        "  memsearch entries --as-of 2026-03-01   as they were then"
+    )
+)
+@click.option("--day", help="Only this day (2026-02-09, today, 3d).")
+@click.option("--agent", help="Only this agent's.")
+@click.option(
+    "--as-of",
+    help="As they were at the end of a day: what was edited or deleted since is put back.",
+)
+@click.option("--limit", "-n", default=50, type=click.IntRange(1), show_default=True)
+@scope
+@as_json
+def entries(
+    day: str | None,
+    agent: str | None,
+    as_of: str | None,
+    limit: int,
+    project: str | None,
+    everything: bool,
+) -> int:
+    """List entries, newest day first, read from the files themselves."""
+    first, last = days_of(day or "")
+    _, then = days_of(as_of or "")
+    memory = Memory(everything=everything, project=project)
+    rows = memory.entries(first, last=last, agent=agent or "", limit=limit, as_of=then)
+    output.say_shortfall(memory)
+    output.emit({"entries": [note_view(note) for note in rows]})
+    for note in rows:
+        head = f"{note.id}  {note.day} {note.time or '     '}  {note.agent or 'note':11s}"
+        head += f"  by {output.safe(note.author)}" if note.author else ""
+        title = output.beside(f"{head}  ", note.title).removeprefix(head)
+        output.echo(f"{output.style(head, 'dim')}{title}")
+    if not rows:
+        output.say("no entries here - `memsearch days --all` looks in all projects")
+    return 0 if rows else 1

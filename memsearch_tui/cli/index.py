@@ -177,25 +177,6 @@ def print_health(state: engine.Health, process: engine.ServiceStatus) -> None:
         output.echo(f"problem  {output.safe(problem.what)}{fix}")
 
 
-@click.command(epilog="\b\nExamples:\n  memsearch doctor\n  memsearch doctor --fix")
-@click.option("--fix", is_flag=True, help="Repair what can be repaired without touching a note.")
-@as_json
-def doctor(fix: bool) -> int:
-    """Check everything: home, settings, service, files, index, model."""
-    from memsearch_tui.cli.doctor import examine
-
-    checks = []
-    for check in examine(Memory(), fix=fix):
-        checks.append(check)
-        sign = output.style("ok  ", "good") if check["ok"] else output.style("FAIL", "bad")
-        output.echo(f"{sign} {check['what']}: {output.safe(check['detail'])}")
-        if not check["ok"] and check["fix"]:
-            output.echo(f"       -> {check['fix']}")
-    is_ok = all(check["ok"] for check in checks)
-    output.emit({"checks": checks, "ok": is_ok})
-    return 0 if is_ok else 5
-
-
 @click.command(epilog="\b\nExamples:\n  memsearch reset\n  memsearch reset --all --yes")
 @click.option("--all", "-a", "everything", is_flag=True, help="Of all projects.")
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")

@@ -52,7 +52,7 @@ def run(arguments: list[str]) -> int | None:
             return _search(" ".join(words), options)
         return (_expand if command == "expand" else _transcript)(words, options)
     except (KeyboardInterrupt, UnicodeEncodeError, MemoryError, OSError) as error:
-        from memsearch_tui.cli.failures import report
+        from memsearch_tui.cli.terminal import report
 
         return report(error, arguments)
 

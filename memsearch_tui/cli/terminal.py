@@ -1,4 +1,4 @@
-"""Prints to the terminal with the standard library alone: text, styles and JSON.
+"""Prints to the terminal with the standard library alone: text, styles, JSON and failures.
 
 Text of notes cannot act on the terminal, because every text passes through ``echo``.
 """
@@ -259,3 +259,36 @@ def beside(head: str, text: str, most: int = _MAX_WIDTH) -> str:
         most: columns of *text* in a wide terminal. It has at least 20 in a narrow one.
     """
     return head + clip(text, min(most, max(_LEAST_ROOM, width() - cells(head))))
+
+
+def report(error: BaseException, arguments: list[str]) -> int:
+    """Print an error of the operating system, or an interruption, and return the exit code.
+
+    Raises:
+        BaseException: *error* itself, if it is of another kind.
+    """
+    if isinstance(error, KeyboardInterrupt):
+        say("interrupted")
+        return 130
+    if isinstance(error, BrokenPipeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the reader closed the pipe: no error
+        return 0
+    if isinstance(error, UnicodeEncodeError):
+        say(f"error: {error.object[:80]!r} is not UTF-8")
+        return 2
+    if isinstance(error, MemoryError):
+        what = f"there is not enough memory for this{f': {error}' if error.args else ''}"
+        say(f"error: {what}")
+        report_json(arguments, what, "", 3)
+        return 3
+    if isinstance(error, OSError):
+        file = f": {error.filename}" if error.filename else ""
+        say(f"error: {error.strerror or error}{file}")
+        return 3
+    raise error
+
+
+def report_json(arguments: list[str], message: str, hint: str, code: int) -> None:
+    """Print an error as JSON on stdout too, so that a program need not read prose."""
+    if "--json" in arguments:
+        print_json({"error": message, "hint": hint, "exit_code": code})
