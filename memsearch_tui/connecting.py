@@ -6,15 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+import memsearch_engine as engine
 import msgspec
 from memsearch_engine import Conflict, Memory, MemsearchError, agent_named, agents_live
 
 from memsearch_tui.counted import many
-
-if TYPE_CHECKING:
-    from memsearch_engine import ImportPlan
 
 Progress = Callable[[str, int, int], None]
 
@@ -97,14 +94,18 @@ def disconnect(memory: Memory, name: str) -> str:
     return f"{agent_named(name).title} is as it was before: {many(len(done), 'file')} put back"
 
 
-def plan(memory: Memory, name: str, progress: Progress) -> ImportPlan:
+def plan(memory: Memory, name: str, progress: Progress) -> engine.ImportPlan:
     """Return what an import of the agent's old sessions would write. Nothing is written."""
     with memory.import_sessions(name) as old:
         return old.plan(progress)
 
 
 def take_in(
-    memory: Memory, name: str, made: ImportPlan, progress: Progress, stopped: Callable[[], bool]
+    memory: Memory,
+    name: str,
+    made: engine.ImportPlan,
+    progress: Progress,
+    stopped: Callable[[], bool],
 ) -> str:
     """Import old sessions as planned, without a model: an import of years must not cause costs that
     nobody agreed to.

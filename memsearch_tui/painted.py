@@ -9,15 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from rich.color import ColorSystem
+from rich.console import Console
 from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from textual.strip import Strip
+from textual.strip import Strip
 
 #: A character and the parameters of its SGR sequence. The second cell of a wide character is ''.
 Cell = tuple[str, str]

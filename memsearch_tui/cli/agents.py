@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import click
 import memsearch_engine as engine
-from memsearch_engine import Memory, QuarantineReason, UsageError, agent_names, agents_live
 from msgspec import to_builtins
 
 from memsearch_tui.cli import output
@@ -47,7 +46,7 @@ Examples:
 @as_json
 def agents(versions: bool) -> int:
     """Show which agents are on this machine and connected; connect, import, check them."""
-    memory = Memory()
+    memory = engine.Memory()
     with output.Progress() as progress:
         rows = memory.capture.agents(versions=versions, progress=progress.show)
     connected = connected_agents(memory)
@@ -78,7 +77,7 @@ def agents(versions: bool) -> int:
 def _print(row: engine.FoundAgent, connected: dict[str, list[str]]) -> None:
     """Print one agent: its version, its connection, its captured turns, and the next step."""
     version = row.version or (f"transcripts of {row.wrote}" if row.wrote else "program not on PATH")
-    is_live = row.agent in agents_live()
+    is_live = row.agent in engine.agents_live()
     state = (
         output.style("connected", "good")
         if row.agent in connected
@@ -104,7 +103,7 @@ def _print(row: engine.FoundAgent, connected: dict[str, list[str]]) -> None:
         output.echo(output.style(f"  next: memsearch agents import {row.agent} --dry-run", "dim"))
 
 
-def not_written_here(memory: Memory) -> str:
+def not_written_here(memory: engine.Memory) -> str:
     """Return a remark about quarantined notes that came with a move from memsearch, a clone or a
     copy.
 
@@ -112,7 +111,7 @@ def not_written_here(memory: Memory) -> str:
         The number of notes, the evidence and the commands; '' if there are no such notes.
     """
     waiting = quarantined(memory.review.cases("held"))
-    arrived = [note for note in waiting if note.why is QuarantineReason.ARRIVED]
+    arrived = [note for note in waiting if note.why is engine.QuarantineReason.ARRIVED]
     if not arrived:
         return ""
     cited = sum(bool(note.conversation) for note in arrived)
@@ -124,10 +123,10 @@ def not_written_here(memory: Memory) -> str:
     )
 
 
-def connected_agents(memory: Memory) -> dict[str, list[str]]:
+def connected_agents(memory: engine.Memory) -> dict[str, list[str]]:
     """Return the connected agents, each with its problems."""
     plugins = memory.plugins
-    found = {name: plugins.status(name) for name in agents_live()}
+    found = {name: plugins.status(name) for name in engine.agents_live()}
     return {name: state.problems for name, state in found.items() if state.installed}
 
 
@@ -154,7 +153,9 @@ def files(ctx: click.Context) -> None:
         "  memsearch agents files list --all --json           of all projects, with every section"
     ),
 )
-@click.option("--agent", type=click.Choice(agent_names()), help="Only what this agent reads.")
+@click.option(
+    "--agent", type=click.Choice(engine.agent_names()), help="Only what this agent reads."
+)
 @scope
 @as_json
 def list_(agent: str | None, project: str | None, everything: bool) -> int:
@@ -289,7 +290,7 @@ def import_(names: tuple[str, ...], dry_run: bool, yes: bool) -> int:
     for memory, section in new:
         try:
             notes.append(files_.take(memory, section))
-        except UsageError as error:  # the section is only a secret
+        except engine.UsageError as error:  # the section is only a secret
             output.remark(f"! {section.id}: {error}")
     output.emit(
         {"taken": [{"id": note.id, "path": note.path, "text": note.text} for note in notes]}

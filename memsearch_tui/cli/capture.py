@@ -11,7 +11,6 @@ from typing import Any
 
 import click
 import memsearch_engine as engine
-from memsearch_engine import Memory, UsageError, agent_names, agents_live
 from msgspec import to_builtins
 
 from memsearch_tui.cli import output
@@ -19,7 +18,7 @@ from memsearch_tui.cli.agents import not_written_here
 from memsearch_tui.cli.options import as_json, days_of
 from memsearch_tui.counted import many
 
-AGENTS = click.Choice(agents_live())
+AGENTS = click.Choice(engine.agents_live())
 
 
 @click.command(epilog="\b\nExample:\n  memsearch hook claude-code Stop < payload.json")
@@ -36,7 +35,7 @@ def hook(agent: str, event: str) -> int:
 @as_json
 def inbox() -> int:
     """Work off what hooks have left, then list what still waits."""
-    state = Memory().capture.inbox()
+    state = engine.Memory().capture.inbox()
     output.emit(state)
     output.echo(
         f"{state.captured} captured, {state.already} known already, {state.skipped} trivial"
@@ -57,7 +56,7 @@ def inbox() -> int:
 @as_json
 def inbox_retry() -> None:
     """Try events again that could not be read, and summaries that failed."""
-    capture = Memory().capture
+    capture = engine.Memory().capture
     count, state = capture.retry(), capture.inbox()
     output.emit({"retried": count, **to_builtins(state)})
     output.echo(
@@ -74,11 +73,11 @@ def inbox_retry() -> None:
 def inbox_drop(names: tuple[str, ...], everything: bool, yes: bool) -> None:
     """Forget waiting events. Their turns stay in the agents' transcripts."""
     if bool(names) == everything:
-        raise UsageError("name events, or pass --all", "`memsearch agents queue` lists them")
+        raise engine.UsageError("name events, or pass --all", "`memsearch agents queue` lists them")
     output.confirm(
         "Forget " + (f"{many(len(names), 'event')}?" if names else "all waiting events?"), yes
     )
-    count = Memory().capture.drop(list(names))
+    count = engine.Memory().capture.drop(list(names))
     output.emit({"dropped": count})
     output.echo(f"{many(count, 'event')} forgotten")
 
@@ -112,7 +111,7 @@ _OUTCOMES: dict[str, list[engine.TurnOutcome]] = {
 def coverage(since: str | None, listed: str | None) -> int:
     """Compare the turns in transcripts with the notes, by agent and day, since capture began."""
     day = days_of(since or "")[0]
-    capture = Memory().capture
+    capture = engine.Memory().capture
     state = capture.coverage(day)
     if listed:
         rows = capture.missed(_OUTCOMES[listed])
@@ -197,7 +196,7 @@ def context(
     """Show exactly what a new session of AGENT in this folder would get, and how many tokens
     that is.
     """
-    memory = Memory()
+    memory = engine.Memory()
     if less is not None or more is not None:
         found = (
             memory.injection.demote(less)
@@ -286,7 +285,7 @@ def spend(since: str) -> int:
     spent unless you chose a model (`capture.summarize.provider`).
     """
     day = days_of(since or "")[0]
-    memory = Memory()
+    memory = engine.Memory()
     settings, capture = memory.settings, memory.capture
     rows, used = capture.spent(day), capture.spent_today()
     state: dict[str, Any] = {
@@ -331,7 +330,7 @@ _MAX = 1 << 20
     "--plugin",
     required=True,
     metavar="AGENT",
-    help=f"{', '.join(agent_names())}: whose settings name the model.",
+    help=f"{', '.join(engine.agent_names())}: whose settings name the model.",
 )
 @click.option("--agent-name", default="", help="What the prompt calls it.")
 @as_json
@@ -344,6 +343,6 @@ def summarize(plugin: str, agent_name: str) -> None:
     text = sys.stdin.buffer.read(_MAX).decode("utf-8", "replace")
     if not text.strip():
         return
-    notes = Memory().capture.summarised(plugin.replace("_", "-"), text, agent_name)
+    notes = engine.Memory().capture.summarised(plugin.replace("_", "-"), text, agent_name)
     output.emit({"notes": notes})
     output.echo(output.safe(notes))

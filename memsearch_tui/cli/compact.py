@@ -6,7 +6,6 @@ from typing import Any
 
 import click
 import memsearch_engine as engine
-from memsearch_engine import MemsearchError, UsageError
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json, days_of, memory_at, tolerated
@@ -89,7 +88,7 @@ def compact(
     Quarantined, expired and superseded notes are left out.
     """
     if sum(map(bool, (source, day, week))) > 1:
-        raise UsageError("--source, --day and --week each say which notes: choose one")
+        raise engine.UsageError("--source, --day and --week each say which notes: choose one")
     days_of(day or "")  # validate it first: any other word would count as a source
     memory = memory_at()
     asked = engine.DigestRequest(
@@ -112,7 +111,7 @@ def compact(
         digest = compact.make(lambda done, total: progress.show("writing", done, total))
     try:
         note = compact.write(digest, folder)
-    except (MemsearchError, OSError):
+    except (engine.MemsearchError, OSError):
         output.remark(output.safe(digest.text))  # print it anyway: it has been paid for
         raise
     done = {

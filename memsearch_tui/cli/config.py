@@ -9,12 +9,6 @@ from typing import Any
 
 import click
 import memsearch_engine as engine
-from memsearch_engine import (
-    Memory,
-    SettingsError,
-    agent_names,
-    all_agents,
-)
 
 from memsearch_tui.cli import output, terminal
 from memsearch_tui.cli.agents import not_written_here
@@ -54,7 +48,7 @@ def config() -> None:
 @as_json
 def config_list(which: str, bare: bool, default_collection: str | None) -> None:
     """Every setting with its value and type."""
-    memory = Memory()
+    memory = engine.Memory()
     own = memory.config
     if bare or which != "resolved":
         _nested(own, which, default_collection, bare or output.is_json())
@@ -121,7 +115,7 @@ def config_get(key: str, default_collection: str | None) -> None:
     """The value of one setting; memsearch's own keys are answered, too."""
     from memsearch_engine.core import compatibility
 
-    own = Memory().config
+    own = engine.Memory().config
     value: Any
     if key in own.types():
         value = _value(own.load(), key)
@@ -133,7 +127,7 @@ def config_get(key: str, default_collection: str | None) -> None:
         value = _named(own, key)
     output.emit({"key": key, "value": value})
     if key == "embedding.model" and not value:  # memsearch's hooks print the model in use
-        value = Memory().models.DEFAULT
+        value = engine.Memory().models.DEFAULT
     output.echo(value if isinstance(value, str) else _toml(value))
 
 
@@ -158,7 +152,7 @@ def _named(own: engine.Configuration, key: str) -> object:
             plugin = settings.plugins.get(agent.replace("_", "-"))
             if field in default.__struct_fields__:
                 return getattr((plugin and getattr(plugin, task)) or default, field)
-    raise SettingsError(f"unknown setting `{key}`", "`memsearch config list` shows them all")
+    raise engine.SettingsError(f"unknown setting `{key}`", "`memsearch config list` shows them all")
 
 
 @config.command(
@@ -177,7 +171,7 @@ def _named(own: engine.Configuration, key: str) -> object:
 @as_json
 def config_set(key: str, value: str, project: bool) -> None:
     """Change one setting; comments in the file stay."""
-    memory = Memory()
+    memory = engine.Memory()
     own = memory.config
     if project:
         file, typed = own.project_file, own.set_in_project(key, value)
@@ -197,7 +191,7 @@ def config_set(key: str, value: str, project: bool) -> None:
 @as_json
 def config_unset(key: str) -> None:
     """Go back to a setting's default."""
-    own = Memory().config
+    own = engine.Memory().config
     own.unset(key)
     output.emit({"key": key, "file": str(own.file)})
     output.remark(f"{key} is out of {own.file}")
@@ -206,7 +200,7 @@ def config_unset(key: str) -> None:
 @config.command("init", epilog="\b\nExample:\n  memsearch config init")
 def config_init() -> None:
     """Ask for the most important settings. Nothing is written before the last answer."""
-    memory = Memory()
+    memory = engine.Memory()
     own, models, plugins = (
         memory.config,
         memory.models,
@@ -220,11 +214,12 @@ def config_init() -> None:
     output.say(
         f"Settings go to {own.file}. Enter takes the value in brackets, ctrl+c changes nothing."
     )
-    here = [agent.name for agent in all_agents() if shutil.which(agent.program)]
+    here = [agent.name for agent in engine.all_agents() if shutil.which(agent.program)]
     answers: dict[str, str] = {}
 
     output.say(
-        f"\nAgents on this machine: {', '.join(here) or 'none of ' + ', '.join(agent_names())}."
+        "\nAgents on this machine:"
+        f" {', '.join(here) or 'none of ' + ', '.join(engine.agent_names())}."
     )
     capture = click.confirm(
         "Take a note of every finished turn?", current.capture.enabled, err=True

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import sys
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
-from memsearch_engine import Memory, NotFound, UsageError
+import memsearch_engine as engine
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json, memory_at, scope
 from memsearch_tui.counted import many
-
-if TYPE_CHECKING:
-    from memsearch_engine import AgentAction
 
 _MAX_READ = 1_000_000
 
@@ -93,7 +90,9 @@ def fix(error: tuple[str, ...], limit: int, project: str | None, everything: boo
         else " ".join(error)
     )
     if not text.strip():
-        raise UsageError("there is no error to look for", 'memsearch fix "the error\'s text"')
+        raise engine.UsageError(
+            "there is no error to look for", 'memsearch fix "the error\'s text"'
+        )
     memory = memory_at(project, everything)
     found = memory.actions.fix(text, limit=limit)
     output.emit(
@@ -173,7 +172,7 @@ def blame(path: str, limit: int, project: str | None, everything: bool) -> int:
     return 0 if acts else 1
 
 
-def _act_json(act: AgentAction) -> dict[str, Any]:
+def _act_json(act: engine.AgentAction) -> dict[str, Any]:
     return {
         "at": datetime.fromtimestamp(act.at).astimezone().isoformat(timespec="seconds"),
         "agent": act.agent,
@@ -185,18 +184,18 @@ def _act_json(act: AgentAction) -> dict[str, Any]:
     }
 
 
-def _noted(memory: Memory, entry: str) -> list[str]:
+def _noted(memory: engine.Memory, entry: str) -> list[str]:
     """Return at most two lines of a note that state the outcome."""
     from memsearch_engine import outcomes_in
 
     try:
         lines = outcomes_in(memory.note(entry).text)
-    except NotFound:
+    except engine.NotFound:
         return []
     return lines[:2]
 
 
-def _when(act: AgentAction) -> str:
+def _when(act: engine.AgentAction) -> str:
     outside = " (it read content from outside)" if act.outside else ""
     return f"{datetime.fromtimestamp(act.at):%Y-%m-%d %H:%M} {act.agent}{outside}"
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import click
 import memsearch_engine as engine
-from memsearch_engine import Memory, SettingsError, Unreachable, UsageError, answer_view, note_view
 from msgspec import to_builtins
 
 from memsearch_tui.cli import output, results, terminal
@@ -109,7 +108,7 @@ def search(
     if why_not is not None:
         return explain_absence(memory, text, why_not)
     if strict and (wrong := engine.parse_query(text).misread):
-        raise UsageError(
+        raise engine.UsageError(
             f"no such filter: {', '.join(wrong)}", "`memsearch help query` lists the filters"
         )
     if by_the_peer():
@@ -121,7 +120,7 @@ def search(
     by_session = by == "session" and not bare
     wanted = max(_MIN_NOTES, limit * _NOTES_PER_SESSION) if by_session else limit
     answer = memory.search(asked, wanted, mode, fusion or "", wait=not no_wait)
-    view = answer_view(answer)
+    view = engine.answer_view(answer)
     if not by_session:
         return results.print_search(
             view, mode, as_json=output.is_json(), bare=bare, explain=explain, query=text, weak=weak
@@ -166,13 +165,13 @@ def _sessions(
     ]
 
 
-def _top_k(memory: Memory) -> int:
+def _top_k(memory: engine.Memory) -> int:
     """Return the setting ``search.top_k``. The file is read only if it exists."""
     if not memory.home.config.exists():
         return 10
     try:
         return memory.settings.search.top_k
-    except SettingsError as error:
+    except engine.SettingsError as error:
         output.remark(f"warning: {output.safe(str(error))}; the defaults are used")
         return 10
 
@@ -219,11 +218,11 @@ def expand(
     results.print_section(view, as_json=output.is_json(), raw=as_in_file or None)
 
 
-def supersessions(memory: Memory, name: str) -> list[engine.Supersession]:
+def supersessions(memory: engine.Memory, name: str) -> list[engine.Supersession]:
     """Return the valid pairs of a note and its newer version; [] if the catalog is damaged."""
     try:
         return [pair for pair in memory.supersession.pairs(name) if pair.is_effective]
-    except Unreachable:
+    except engine.Unreachable:
         return []
 
 
@@ -236,10 +235,10 @@ def supersessions(memory: Memory, name: str) -> list[engine.Supersession]:
 @as_json
 def why_not(query: str, name: str, project: str | None, everything: bool) -> int:
     """Print why the note ENTRY is not among the hits of QUERY (also: search --why-not ENTRY)."""
-    return explain_absence(Memory(everything=everything, project=project), query, name)
+    return explain_absence(engine.Memory(everything=everything, project=project), query, name)
 
 
-def explain_absence(memory: Memory, query: str, name: str) -> int:
+def explain_absence(memory: engine.Memory, query: str, name: str) -> int:
     """Print the reasons why a note is not among the hits of a query, and return the exit code.
 
     Args:
@@ -287,7 +286,7 @@ def transcript(
     TARGET is an entry, a transcript file or an agent's database. Where the agent has deleted the
     conversation, the archived copy is shown. Without --turn, a file is shown whole.
     """
-    memory = Memory()
+    memory = engine.Memory()
     if os.path.sep in target or os.path.exists(target):
         found = memory.transcripts.file(
             target, turn=turn, session=session, context=context, full=full, raw=raw
@@ -326,9 +325,9 @@ def _messages(item: engine.Turn) -> list[dict[str, Any]]:
 def show(day: str, project: str | None, everything: bool) -> int:
     """Print a day (2026-02-09, today, yesterday, 7d) as it is in its file."""
     day = day_of(day)
-    memory = Memory(everything=everything, project=project)
+    memory = engine.Memory(everything=everything, project=project)
     files = [file for file in memory.days() if file.day == day]
-    entries = [note_view(note) for note in memory.entries(day)]
+    entries = [engine.note_view(note) for note in memory.entries(day)]
     output.emit({"day": day, "files": [file.path for file in files], "entries": entries})
     for file in files:
         output.echo(output.safe(memory.files.source(file.path)), nl=False)
@@ -343,7 +342,7 @@ def show(day: str, project: str | None, everything: bool) -> int:
 @as_json
 def days(limit: int, project: str | None, everything: bool) -> int:
     """List the days that have notes, newest first."""
-    memory = Memory(everything=everything, project=project)
+    memory = engine.Memory(everything=everything, project=project)
     files = memory.days()[:limit]
     output.say_shortfall(memory)
     rows: list[dict[str, Any]] = [
@@ -394,10 +393,10 @@ def entries(
     """List entries, newest day first, read from the files themselves."""
     first, last = days_of(day or "")
     _, then = days_of(as_of or "")
-    memory = Memory(everything=everything, project=project)
+    memory = engine.Memory(everything=everything, project=project)
     rows = memory.entries(first, last=last, agent=agent or "", limit=limit, as_of=then)
     output.say_shortfall(memory)
-    output.emit({"entries": [note_view(note) for note in rows]})
+    output.emit({"entries": [engine.note_view(note) for note in rows]})
     for note in rows:
         head = f"{note.id}  {note.day} {note.time or '     '}  {note.agent or 'note':11s}"
         head += f"  by {output.safe(note.author)}" if note.author else ""

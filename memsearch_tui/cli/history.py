@@ -9,13 +9,12 @@ from typing import Any
 
 import click
 import memsearch_engine as engine
-from memsearch_engine import Memory, UsageError, agent_names
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json, days_of
 from memsearch_tui.counted import many
 
-AGENTS = agent_names()
+AGENTS = engine.agent_names()
 
 
 @click.command(
@@ -80,9 +79,9 @@ def import_(
 
         return take(names[0], expect, dry_run, yes)
     _check(names, everything)
-    memory = Memory()
+    memory = engine.Memory()
     if summarize == "llm" and memory.settings.capture.summarize.provider == "extractive":
-        raise UsageError(
+        raise engine.UsageError(
             "no model is chosen for summaries",
             "memsearch config set capture.summarize.provider native (or a provider's name)",
         )
@@ -134,29 +133,29 @@ def _is_a_file(name: str, expect: str | None) -> bool:
 def _check(names: tuple[str, ...], everything: bool) -> None:
     unknown = [name for name in names if name not in AGENTS]
     if unknown:
-        raise UsageError(
+        raise engine.UsageError(
             f"no agent and no file named {', '.join(unknown)}", f"known: {', '.join(AGENTS)}"
         )
     if bool(names) == everything:
-        raise UsageError("name agents, or pass --all", f"known: {', '.join(AGENTS)}")
+        raise engine.UsageError("name agents, or pass --all", f"known: {', '.join(AGENTS)}")
 
 
-def _memory_of(memory: Memory, project: str | None) -> str:
+def _memory_of(memory: engine.Memory, project: str | None) -> str:
     """Return the memory folder of a project that is given by name or folder."""
     if not project:
         return ""
     if os.path.isdir(project):
-        return Memory(project, home=memory.home).place.memory
-    return Memory(home=memory.home, project=project).place.memory
+        return engine.Memory(project, home=memory.home).place.memory
+    return engine.Memory(home=memory.home, project=project).place.memory
 
 
 def _folder(path: str | None) -> str:
     if path and not os.path.isdir(path):
-        raise UsageError(f"{path} is no folder")
+        raise engine.UsageError(f"{path} is no folder")
     return os.path.abspath(path) if path else ""
 
 
-def _show_plan(memory: Memory, old: engine.Import, made: engine.ImportPlan) -> None:
+def _show_plan(memory: engine.Memory, old: engine.Import, made: engine.ImportPlan) -> None:
     settings = memory.settings
     for agent, count in made.counts.items():
         days = f", {count.first_day} to {count.last_day}" if count.new else ""
@@ -245,7 +244,7 @@ def evidence(ctx: click.Context) -> None:
 @as_json
 def evidence_status() -> None:
     """Count conversations behind notes: live, archived, lost, or soon deleted by their agent."""
-    evidence = Memory(everything=True).evidence
+    evidence = engine.Memory(everything=True).evidence
     status, found = evidence.status(), evidence.survey()
     state = {
         "archived_turns": status.turns,
@@ -290,7 +289,7 @@ def evidence_status() -> None:
 def evidence_archive() -> int:
     """Archive every conversation that a note cites and its agent still has."""
     with output.Progress() as progress:
-        archived, failed = Memory(everything=True).evidence.archive(progress.show)
+        archived, failed = engine.Memory(everything=True).evidence.archive(progress.show)
     output.emit(
         {
             "kept": archived,
@@ -319,7 +318,7 @@ def evidence_prune(max_mb: float | None, max_days: float | None, dry_run: bool, 
     """Delete the oldest archived conversations beyond a size or an age. Notes are not
     touched.
     """
-    memory = Memory()
+    memory = engine.Memory()
     limits = memory.settings.evidence
     size = limits.max_mb if max_mb is None else max_mb
     age = limits.max_days if max_days is None else max_days

@@ -6,7 +6,6 @@ import os
 
 import click
 import memsearch_engine as engine
-from memsearch_engine import Memory, Unreachable, install_command
 from memsearch_engine.core import compatibility
 from msgspec import structs
 
@@ -75,7 +74,7 @@ def index(paths: tuple[str, ...], force: bool, project: str | None, everything: 
     if share > 0.1:
         output.remark(
             f"note: {share:.0%} of these notes are not English, which this model hardly knows - "
-            f"`{install_command('multilingual')}`, then `memsearch models pull"
+            f"`{engine.install_command('multilingual')}`, then `memsearch models pull"
             " multilingual-e5-small`: then they are found by meaning"
         )
     return 5 if failed or reason else 0
@@ -119,7 +118,7 @@ def stats(project: str | None, everything: bool) -> None:
     """Count what is indexed (from our own ledger)."""
     memory = memory_at(project, everything)
     if not memory.files.counts():
-        raise Unreachable("there is no index yet", "`memsearch index` makes one")
+        raise engine.Unreachable("there is no index yet", "`memsearch index` makes one")
     rows = [
         {
             "project": p.slug,
@@ -146,7 +145,7 @@ def stats(project: str | None, everything: bool) -> None:
 @as_json
 def health(project: str | None, everything: bool) -> int:
     """State of files, index, model and service, each problem with what mends it."""
-    memory = Memory(everything=everything, project=project)
+    memory = engine.Memory(everything=everything, project=project)
     service = memory.service
     state, process = service.health(), service.status()
     output.emit({**structs.asdict(state), "service": process})
@@ -207,7 +206,7 @@ def models(ctx: click.Context) -> None:
 @as_json
 def models_list() -> None:
     """Which models there are; * marks the one in use, + the one that is asked beside it."""
-    rows = Memory().models.known()
+    rows = engine.Memory().models.known()
     output.emit({"models": rows})
     for row in rows:
         here = "on this machine" if row.here else f"`memsearch models pull {row.name}`"
@@ -222,7 +221,7 @@ def models_list() -> None:
 @as_json
 def models_pull(name: str) -> None:
     """Fetch a model from its hub (the only command that does)."""
-    models = Memory().models
+    models = engine.Memory().models
     folder = models.pull(name)
     output.emit({"model": name, "folder": str(folder)})
     if any(model.name == name and model.beside for model in models.known()):
@@ -250,7 +249,7 @@ def models_use(name: str, yes: bool) -> None:
     """Switch to a model (a name, or a folder with model.onnx and tokenizer.json); everything is
     embedded again once.
     """
-    memory = Memory(everything=True)
+    memory = engine.Memory(everything=True)
     models = memory.models
     if models.can_be_made(name):
         output.remark(f"making {name} from the weights that are installed …")

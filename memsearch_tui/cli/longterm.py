@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 import click
 import memsearch_engine as engine
-from memsearch_engine import Memory, UsageError, agent_names
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json, as_text, days_of
@@ -32,7 +31,7 @@ from memsearch_tui.counted import many
 @as_json
 def remember(fact: str, everywhere: bool) -> None:
     """Store a fact for good: every new session gets it, from the next one on."""
-    memory = Memory()
+    memory = engine.Memory()
     project = memory.project
     as_text(fact)
     note = memory.remember(fact, everywhere=everywhere)
@@ -88,8 +87,8 @@ def forget(query: tuple[str, ...], dry_run: bool, everything: bool, yes: bool) -
     Facts of this project, and those for every project. Daily notes stay; `memsearch delete`
     removes those.
     """
-    memory, words = Memory(), " ".join(query)
-    found = Memory(everything=everything).forgettable(words)
+    memory, words = engine.Memory(), " ".join(query)
+    found = engine.Memory(everything=everything).forgettable(words)
     rows = [{"kind": match.kind, "where": match.name, "line": match.line} for match in found]
     for match in found:
         output.echo(output.beside(f"{match.kind:8s} {output.safe(match.name):18s} ", match.line))
@@ -141,7 +140,7 @@ def run(wait: bool, phase: int, session: str, since: str | None) -> int:
     """
     day = days_of(since or "")[0]
     begin = datetime.fromisoformat(day).timestamp() if day else 0.0
-    learned = Memory().longterm
+    learned = engine.Memory().longterm
     if not wait:
         state = (
             "started"
@@ -205,7 +204,7 @@ def _print_report(report: Any) -> None:
 @as_json
 def status(everything: bool) -> int:
     """What is on, what was done, what waits, and why sessions were not read."""
-    state = Memory().longterm.status()
+    state = engine.Memory().longterm.status()
     output.emit(state)
     for problem in state.problems:
         output.say(f"! {problem}")
@@ -254,12 +253,12 @@ def status(everything: bool) -> int:
 @as_json
 def show(name: str, text: bool, everything: bool, forgotten: bool) -> int:
     """What is remembered, where it comes from, how it is used, and when it will be forgotten."""
-    memory = Memory()
+    memory = engine.Memory()
     learned = memory.longterm
     if name:
         found = learned.get(name)
         if found is None:
-            raise UsageError(f"no memory {name}", "`memsearch longterm show` lists them")
+            raise engine.UsageError(f"no memory {name}", "`memsearch longterm show` lists them")
         output.emit(found)
         output.echo(
             output.safe(
@@ -271,7 +270,7 @@ def show(name: str, text: bool, everything: bool, forgotten: bool) -> int:
     if text:
         return _show_documents(learned, everything)
     rows = learned.overview(forgotten=forgotten, everything=everything)
-    facts = [] if forgotten else Memory(memory.place.root, everything=everything).facts()
+    facts = [] if forgotten else engine.Memory(memory.place.root, everything=everything).facts()
     trash = learned.trash() if forgotten else []
     output.emit({"memories": rows, "notes": facts, "forgotten_by_hand": trash})
     for fact in facts:
@@ -338,7 +337,7 @@ def review(verdict: str, names: tuple[str, ...], everything: bool, text: str | N
     """Decide on what a consolidation proposes, change by change: the group `longterm` of `memsearch
     review`. What is rejected is not proposed again.
     """
-    memory = Memory()
+    memory = engine.Memory()
     learned = memory.longterm
     if verdict == "show":
         proposal = learned.pending()
@@ -347,7 +346,9 @@ def review(verdict: str, names: tuple[str, ...], everything: bool, text: str | N
         print_cases(memory.review.cases("longterm"))
         return 0 if proposal else 1
     if bool(names) == everything:
-        raise UsageError("name changes, or pass --all", "`memsearch longterm review` lists them")
+        raise engine.UsageError(
+            "name changes, or pass --all", "`memsearch longterm review` lists them"
+        )
     proposal_id, numbers = _named(names)
     chosen: Literal["accepted", "rejected"] = "accepted" if verdict == "accept" else "rejected"
     decided = learned.decide(chosen, numbers, text=text, proposal=proposal_id)
@@ -369,7 +370,7 @@ def _named(names: tuple[str, ...]) -> tuple[int, list[int]]:
         not all(first.isdecimal() and second.isdecimal() for first, _, second in parts)
         or len({p[0] for p in parts}) > 1
     ):
-        raise UsageError(
+        raise engine.UsageError(
             f"{' '.join(names)!r} names no changes of one proposal",
             "write 7.2, as `memsearch longterm review --json` numbers them, or use"
             " `memsearch review accept ID`",
@@ -396,7 +397,7 @@ def _show_proposal(proposal: engine.Proposal | None) -> None:
 @as_json
 def restore(name: str) -> None:
     """Bring back what was forgotten: a fact by its id, or what `forget` took by its number."""
-    count = Memory().longterm.restore(name)
+    count = engine.Memory().longterm.restore(name)
     output.emit({"restored": count})
     output.echo("brought back; the next consolidation works it in")
 
@@ -404,7 +405,7 @@ def restore(name: str) -> None:
 @longterm.command(
     "mode", epilog="\b\nExample:\n  memsearch longterm mode claude-code 3f1c0a… disabled"
 )
-@click.argument("agent", type=click.Choice(agent_names()))
+@click.argument("agent", type=click.Choice(engine.agent_names()))
 @click.argument("session")
 @click.argument("mode", type=click.Choice(["enabled", "disabled"]))
 @as_json
@@ -412,7 +413,7 @@ def mode_(agent: str, session: str, mode: Literal["enabled", "disabled"]) -> Non
     """Whether a session may be learned from. `enabled` also releases one that took in content from
     outside.
     """
-    Memory().longterm.set_mode(agent, session, mode)
+    engine.Memory().longterm.set_mode(agent, session, mode)
     output.emit({"agent": agent, "session": session, "mode": mode})
     output.echo(f"{session} is {mode}")
 
@@ -422,7 +423,7 @@ def mode_(agent: str, session: str, mode: Literal["enabled", "disabled"]) -> Non
 @as_json
 def clear(yes: bool) -> None:
     """Remove the whole long-term memory; a backup is made first. Daily notes stay."""
-    learned = Memory().longterm
+    learned = engine.Memory().longterm
     output.confirm(f"Remove everything in {learned.folder}, and what sessions taught?", yes)
     backup = learned.clear()
     output.emit({"backup": str(backup) if backup else None})

@@ -10,14 +10,6 @@ from typing import Any
 
 import click
 import memsearch_engine as engine
-from memsearch_engine import (
-    Memory,
-    UsageError,
-    agent_named,
-    agent_names,
-    agents_live,
-    install_command,
-)
 
 from memsearch_tui.cli import output, terminal
 from memsearch_tui.cli.options import as_json
@@ -36,13 +28,13 @@ class _Live(click.Choice[str]):
     """
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if value in agent_names() and value not in self.choices:
-            Memory().plugins.installer(value)  # raises with the reason
+        if value in engine.agent_names() and value not in self.choices:
+            engine.Memory().plugins.installer(value)  # raises with the reason
         return super().convert(value, param, ctx)
 
 
-AGENTS = _Live(agents_live())
-_AGENTS_AND_MCP = _Live([*agents_live(), _MCP])
+AGENTS = _Live(engine.agents_live())
+_AGENTS_AND_MCP = _Live([*engine.agents_live(), _MCP])
 
 
 @click.group()
@@ -112,7 +104,7 @@ def plugins_install(
     if _MCP in names or client or shown:
         _install_mcp(names, client, shown, dry_run=dry_run)
         return
-    memory = Memory()
+    memory = engine.Memory()
     plugins = memory.plugins
     done: dict[str, Any] = {}
     allow = _choose_rules(plugins, names, allow, ask=not (output.is_json() or dry_run))
@@ -146,7 +138,7 @@ def _planned(install: Callable[..., list[Any]], names: tuple[str, ...]) -> int:
 
 
 def _install_mcp(names: tuple[str, ...], client: str | None, shown: bool, *, dry_run: bool) -> None:
-    clients = Memory().mcp_clients
+    clients = engine.Memory().mcp_clients
     _only_mcp(clients, names, client, shown)
     if shown:
         terminal.echo(clients.entry_text(client or ""))
@@ -164,7 +156,7 @@ def _install_mcp(names: tuple[str, ...], client: str | None, shown: bool, *, dry
         title, changes, "would change" if dry_run else "installed", "is installed already"
     )
     if importlib.util.find_spec("mcp") is None:
-        output.say(f"! serving it needs the library mcp: {install_command('mcp')}")
+        output.say(f"! serving it needs the library mcp: {engine.install_command('mcp')}")
     if not dry_run:
         output.say(
             f"restart {title}; `memsearch agents uninstall mcp --for {client}` takes it out again"
@@ -175,11 +167,11 @@ def _only_mcp(
     clients: engine.McpClients, names: tuple[str, ...], client: str | None, shown: bool = False
 ) -> None:
     if names != (_MCP,):
-        raise UsageError(
+        raise engine.UsageError(
             "--for and --print go with mcp alone", "memsearch agents install mcp --for CLIENT"
         )
     if not (client or shown):
-        raise UsageError(
+        raise engine.UsageError(
             "which client?", f"--for {', '.join(clients.names())}; or --print for any other"
         )
 
@@ -193,7 +185,7 @@ def _choose_rules(
     """
     asking = [(name, found) for name in names if (found := plugins.installer(name)).rules()]
     if wanted and not asking:
-        having = ", ".join(agent_named(name).title for name in plugins.rules())
+        having = ", ".join(engine.agent_named(name).title for name in plugins.rules())
         output.remark(f"note: --allow: only {having} has such rules")
     if wanted is not None or not ask or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return bool(wanted)
@@ -202,7 +194,8 @@ def _choose_rules(
         return False
     for name, found in lacking:
         output.remark(
-            f"{agent_named(name).title} asks before it looks a memory up, and can't where it runs"
+            f"{engine.agent_named(name).title} asks before it looks a memory up, and can't where it"
+            " runs"
             " without a terminal."
         )
         output.remark("These rules let it read memories, of all your projects, and no more:")
@@ -212,7 +205,7 @@ def _choose_rules(
 
 
 def _choose_summaries(
-    memory: Memory, names: tuple[str, ...], wanted: str | None, *, ask: bool
+    memory: engine.Memory, names: tuple[str, ...], wanted: str | None, *, ask: bool
 ) -> None:
     """Set who summarizes turns. On a terminal, ask once and show the cost of a model for each
     day.
@@ -250,7 +243,7 @@ def _choose_summaries(
         )
 
 
-def _say_what_is_injected(memory: Memory) -> None:
+def _say_what_is_injected(memory: engine.Memory) -> None:
     recall = memory.settings.recall
     parts = []
     if recall.inject:
@@ -273,7 +266,7 @@ def _say_what_is_injected(memory: Memory) -> None:
     )
 
 
-def _a_day(memory: Memory, names: tuple[str, ...]) -> tuple[float, int]:
+def _a_day(memory: engine.Memory, names: tuple[str, ...]) -> tuple[float, int]:
     """Return averages of the last two weeks: prompts a day, and tokens a day that a summarizer
     would read.
     """
@@ -309,18 +302,18 @@ def plugins_uninstall(
     To remove memsearch itself, run `memsearch service stop` and uninstall its package afterwards
     (`pipx uninstall memsearch-tui`). `memsearch help files` lists the files that stay.
     """
-    memory = Memory()
+    memory = engine.Memory()
     clients, plugins = memory.mcp_clients, memory.plugins
     if everything:
-        served, connected = clients.names(), list(agents_live())
+        served, connected = clients.names(), list(engine.agents_live())
     elif _MCP in names or client:
         _only_mcp(clients, names, client)
         served, connected = [str(client)], []
     elif names:
         served, connected = [], list(names)
     else:
-        known = ", ".join([*agents_live(), _MCP])
-        raise UsageError("name agents, or pass --all", f"known: {known}")
+        known = ", ".join([*engine.agents_live(), _MCP])
+        raise engine.UsageError("name agents, or pass --all", f"known: {known}")
     steps: list[tuple[str, str, Callable[..., list[Any]], str]]
     steps = [(clients.title(name), name, clients.uninstall, "") for name in served]
     ended = "  {} is no longer captured; its notes stay"
@@ -347,8 +340,8 @@ def plugins_uninstall(
 @as_json
 def plugins_status(names: tuple[str, ...]) -> int:
     """Show which agents memsearch is installed in, and what is wrong there."""
-    plugins = Memory().plugins
-    rows = [plugins.status(agent) for agent in names or agents_live()]
+    plugins = engine.Memory().plugins
+    rows = [plugins.status(agent) for agent in names or engine.agents_live()]
     output.emit({"plugins": rows})
     for row in rows:
         state = f"installed ({row.version})" if row.installed else "not installed"

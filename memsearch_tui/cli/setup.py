@@ -7,14 +7,6 @@ import os
 
 import click
 import memsearch_engine as engine
-from memsearch_engine import (
-    Home,
-    Memory,
-    MemsearchError,
-    Unreachable,
-    __version__,
-    install_command,
-)
 
 from memsearch_tui.cli import output, pages
 from memsearch_tui.cli.options import as_json
@@ -43,9 +35,9 @@ def tui(
         from memsearch_tui.library import Library
         from memsearch_tui.plain import run as run_plain
 
-        return run_plain(Library(Memory(everything=everything, project=project)))
+        return run_plain(Library(engine.Memory(everything=everything, project=project)))
     if not is_interactive():
-        raise Unreachable(
+        raise engine.Unreachable(
             "the app needs a terminal", "the commands do all that it does: `memsearch --help`"
         )
     from memsearch_tui.app import run
@@ -68,7 +60,7 @@ def service() -> None:
 @as_json
 def service_start() -> None:
     """Start it now."""
-    state = Memory().service.status()
+    state = engine.Memory().service.status()
     output.emit(state)
     output.say(f"running, pid {state.pid}")
 
@@ -77,7 +69,7 @@ def service_start() -> None:
 @as_json
 def service_stop() -> None:
     """Stop it; nothing is lost, the next command starts it again."""
-    stopped = Memory().service.stop()
+    stopped = engine.Memory().service.stop()
     output.emit({"stopped": stopped})
     output.say("stopped" if stopped else "it was not running")
 
@@ -87,8 +79,8 @@ def service_stop() -> None:
 def service_status() -> int:
     """Whether it runs, for how long and with how much memory."""
     try:
-        state = Memory().service.status(start=False)
-    except MemsearchError:
+        state = engine.Memory().service.status(start=False)
+    except engine.MemsearchError:
         state = engine.ServiceStatus(running=False)
     output.emit(state)
     if state.running:
@@ -118,7 +110,7 @@ def service_status() -> int:
 @as_json
 def service_logs(lines: int) -> int:
     """The end of its log."""
-    service = Memory().service
+    service = engine.Memory().service
     try:
         tail = service.tail(lines)
     except FileNotFoundError:
@@ -152,7 +144,7 @@ class _WithPages(click.Group):
 @as_json
 def project(everything: bool) -> None:
     """Show which project this folder belongs to, its memory folder and its collection."""
-    memory = Memory(everything=everything)
+    memory = engine.Memory(everything=everything)
     rows = [
         {
             "id": p.id,
@@ -189,7 +181,7 @@ def project_forget(name: str, yes: bool) -> None:
 
     name = os.path.expanduser(name)
     output.confirm(f"Search and watch {name} no more? Its notes and their history stay.", yes)
-    gone = Memory().forget_project(name)
+    gone = engine.Memory().forget_project(name)
     output.emit(
         {
             "forgotten": {
@@ -245,8 +237,8 @@ def completion(shell: str) -> None:
 @as_json
 def version() -> None:
     """Print the version."""
-    output.emit({"version": __version__})
-    output.echo(__version__)
+    output.emit({"version": engine.__version__})
+    output.echo(engine.__version__)
 
 
 @click.command(
@@ -278,14 +270,14 @@ def mcp(http: bool, port: int) -> None:
     """
     parent = os.getppid()  # before the slow imports: the client may be gone after them
     if importlib.util.find_spec("mcp") is None:
-        hint = f"{install_command('mcp')}, then try again"
-        raise Unreachable("serving the Model Context Protocol needs the library mcp", hint)
+        hint = f"{engine.install_command('mcp')}, then try again"
+        raise engine.Unreachable("serving the Model Context Protocol needs the library mcp", hint)
     from memsearch_tui.mcp_server import serve
 
     if not http:
         serve.over_stdio(parent)
         return
-    home = Home.from_env()
+    home = engine.Home.from_env()
     output.say(
         "a client has to send `Authorization: Bearer …` with the token in"
         f" {home.root / serve.TOKEN_FILE}"

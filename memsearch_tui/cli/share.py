@@ -10,17 +10,16 @@ from typing import Any
 
 import click
 import memsearch_engine as engine
-from memsearch_engine import Memory, QuarantineReason, ShareChange, UsageError
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json, days_of
 from memsearch_tui.counted import many
 
 _SIGNS = {
-    ShareChange.NEW: "+",
-    ShareChange.CHANGED: "~",
-    ShareChange.SAME: "=",
-    ShareChange.REFUSED: "!",
+    engine.ShareChange.NEW: "+",
+    engine.ShareChange.CHANGED: "~",
+    engine.ShareChange.SAME: "=",
+    engine.ShareChange.REFUSED: "!",
 }
 _SINCE = {
     "changed": "your note has changed since: `memsearch share` it again",
@@ -91,11 +90,11 @@ def share(
     CI, too; what reads like an instruction to agents waits in each reader's review. `memsearch
     undo` takes a share back.
     """
-    memory, wanted = Memory(), bool(names or query)
+    memory, wanted = engine.Memory(), bool(names or query)
     sharing = memory.sharing
     if withdraw:
         if query or pack:
-            raise UsageError(
+            raise engine.UsageError(
                 "--withdraw takes back the notes that are named",
                 "`memsearch share` lists what is shared",
             )
@@ -108,7 +107,9 @@ def share(
             names, query=query or "", author=author or "", review=_day(review), for_pack=bool(pack)
         )
         if not planned:
-            raise UsageError(f"no note is admitted by {query}", "`memsearch entries` lists them")
+            raise engine.UsageError(
+                f"no note is admitted by {query}", "`memsearch entries` lists them"
+            )
     if pack:
         return _pack(memory, sharing, pack, planned, dry_run)
     assert planned is not None
@@ -116,14 +117,16 @@ def share(
 
 
 def _share(
-    memory: Memory,
+    memory: engine.Memory,
     sharing: engine.Sharing,
     planned: list[engine.PlannedShare],
     dry_run: bool,
     yes: bool,
 ) -> int:
-    new = [one for one in planned if one.change in (ShareChange.NEW, ShareChange.CHANGED)]
-    refused = [one for one in planned if one.change is ShareChange.REFUSED]
+    new = [
+        one for one in planned if one.change in (engine.ShareChange.NEW, engine.ShareChange.CHANGED)
+    ]
+    refused = [one for one in planned if one.change is engine.ShareChange.REFUSED]
     _show(memory, planned)
     ignored = bool(new) and sharing.is_ignored(new[0].path)
     files: list[str] = []
@@ -163,13 +166,13 @@ def _share(
 
 
 def _pack(
-    memory: Memory,
+    memory: engine.Memory,
     sharing: engine.Sharing,
     path: str,
     planned: list[engine.PlannedShare] | None,
     dry_run: bool,
 ) -> int:
-    refused = [one for one in planned or () if one.change is ShareChange.REFUSED]
+    refused = [one for one in planned or () if one.change is engine.ShareChange.REFUSED]
     if planned is not None:
         _show(memory, planned)
     if dry_run:
@@ -187,7 +190,9 @@ def _pack(
 
 def _withdraw(sharing: engine.Sharing, names: tuple[str, ...], dry_run: bool, yes: bool) -> int:
     if not names:
-        raise UsageError("name the notes to take back", "`memsearch share` lists what is shared")
+        raise engine.UsageError(
+            "name the notes to take back", "`memsearch share` lists what is shared"
+        )
     gone = sharing.named(names)
     for one in gone:
         output.echo(
@@ -233,11 +238,12 @@ def _list(sharing: engine.Sharing) -> int:
 
 
 def _states(one: engine.SharedNote) -> list[str]:
+    reason = engine.QuarantineReason
     waits = {
-        QuarantineReason.ARRIVED: "waits: it is not committed, or the repository is another user's",
-        QuarantineReason.CONTRADICTS: "waits: its file contradicts what you decided about it",
-        QuarantineReason.OUTSIDE: "waits: from outside",
-        QuarantineReason.SUSPECT: "waits: it reads like an instruction",
+        reason.ARRIVED: "waits: it is not committed, or the repository is another user's",
+        reason.CONTRADICTS: "waits: its file contradicts what you decided about it",
+        reason.OUTSIDE: "waits: from outside",
+        reason.SUSPECT: "waits: it reads like an instruction",
     }
     states = [waits[one.waits]] if one.waits else []
     if one.is_mine and not one.is_committed:
@@ -249,21 +255,21 @@ def _states(one: engine.SharedNote) -> list[str]:
     return states
 
 
-def _show(memory: Memory, planned: list[engine.PlannedShare]) -> None:
+def _show(memory: engine.Memory, planned: list[engine.PlannedShare]) -> None:
     for one in planned:
         where = os.path.relpath(one.path, memory.place.root) if one.path else one.day
         why = (
             f": {one.why}"
             if one.why
             else f": {one.change}"
-            if one.change is ShareChange.SAME
+            if one.change is engine.ShareChange.SAME
             else ""
         )
         output.echo(
             f"{_SIGNS[one.change]} {output.safe(where)} "
             f" {output.style(output.safe(one.title)[:70], 'strong')}{output.safe(why)}"
         )
-        if one.change in (ShareChange.NEW, ShareChange.CHANGED):
+        if one.change in (engine.ShareChange.NEW, engine.ShareChange.CHANGED):
             body = [
                 line for line in one.lines if line.strip() and not line.startswith(("### ", "<!--"))
             ]
@@ -279,10 +285,14 @@ def _show(memory: Memory, planned: list[engine.PlannedShare]) -> None:
 
 def take(path: str, expected: str | None, dry_run: bool, yes: bool) -> int:
     """Import a pack: ``memsearch agents import FILE``."""
-    memory = Memory()
+    memory = engine.Memory()
     sharing = memory.sharing
     received = sharing.open(path, expected)
-    new = [one for one in received.notes if one.change in (ShareChange.NEW, ShareChange.CHANGED)]
+    new = [
+        one
+        for one in received.notes
+        if one.change in (engine.ShareChange.NEW, engine.ShareChange.CHANGED)
+    ]
     output.echo(
         f"{output.safe(path)}: of {output.safe(received.project)}, made"
         f" {output.safe(received.made)}, hash {received.hash}"
@@ -317,7 +327,11 @@ def take(path: str, expected: str | None, dry_run: bool, yes: bool) -> int:
             )
     elif not new:
         output.say("nothing new in it")
-    return _SOME_REFUSED if any(one.change is ShareChange.REFUSED for one in received.notes) else 0
+    return (
+        _SOME_REFUSED
+        if any(one.change is engine.ShareChange.REFUSED for one in received.notes)
+        else 0
+    )
 
 
 def _planned_json(one: engine.PlannedShare) -> dict[str, Any]:
@@ -346,7 +360,7 @@ def _day(text: str | None) -> str:
     # for other options, 90d means the past 90 days
     ahead = today + (today - named) if text[-1:] in "dwmy" else named
     if ahead <= today:
-        raise UsageError(
+        raise engine.UsageError(
             f"{text} is not ahead", "a note is looked at again on a day to come: 2026-12-01, 90d"
         )
     return ahead.isoformat()

@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 import memsearch_engine as engine
-from memsearch_engine import Memory, MemsearchError, __version__
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.agents import connected_agents, not_written_here
@@ -42,7 +41,7 @@ def status(ctx: click.Context, of_index: bool = False, of_cost: bool = False) ->
         from memsearch_tui.cli.capture import spend
 
         return ctx.invoke(spend, since="30d")
-    memory = Memory()
+    memory = engine.Memory()
     state = gathered(memory)
     output.emit(state)
     for label, text, hint in _lines(state):
@@ -53,7 +52,7 @@ def status(ctx: click.Context, of_index: bool = False, of_cost: bool = False) ->
     return 0
 
 
-def gathered(memory: Memory) -> dict[str, Any]:
+def gathered(memory: engine.Memory) -> dict[str, Any]:
     """Return the values of the screen. Values that cannot be read are left out, with a warning."""
     warnings: list[str] = []
     days = memory.days()
@@ -61,9 +60,9 @@ def gathered(memory: Memory) -> dict[str, Any]:
     counts: dict[str, int] = {}
     capturing: dict[str, float] = {}
     waiting: int | None = None
-    with contextlib.suppress(MemsearchError):  # a damaged catalog: `doctor` reports it
+    with contextlib.suppress(engine.MemsearchError):  # a damaged catalog: `doctor` reports it
         counts = memory.files.counts()
-    with contextlib.suppress(MemsearchError):
+    with contextlib.suppress(engine.MemsearchError):
         service = memory.service.status(start=False)
         standing = memory.capture.standing(start=False)
         capturing, waiting = standing.capturing, standing.waiting
@@ -77,15 +76,15 @@ def gathered(memory: Memory) -> dict[str, Any]:
         spent = memory.capture.spent((date.today() - _WEEK).isoformat())
         found = memory.sync.state(elsewhere=False)
         sync = {"remote": found.remote, "worked": found.worked}
-    except MemsearchError as error:
+    except engine.MemsearchError as error:
         warnings.append(f"{error} ({error.hint})" if error.hint else str(error))
     warnings += service.alarms
     if waiting or (waiting is None and len(days) <= _MAX_DAYS):
-        with contextlib.suppress(MemsearchError):
+        with contextlib.suppress(engine.MemsearchError):
             if remark := not_written_here(memory):
                 warnings.append(remark)
     return {
-        "version": __version__,
+        "version": engine.__version__,
         "home": str(memory.home.root),
         "project": memory.project.slug,
         "name": memory.project.name,

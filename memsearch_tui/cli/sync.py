@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 import click
 import memsearch_engine as engine
-from memsearch_engine import Memory, NotFound, UsageError
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json, scope
@@ -46,7 +45,7 @@ def sync(accept_deletions: bool, bring_back: bool, rejoin: bool) -> int:
     """
     answer = engine.SyncAnswer(accept_deletions, bring_back, rejoin)
     output.say("syncing …")
-    syncing = Memory().sync
+    syncing = engine.Memory().sync
     return _say_round(syncing, syncing.round(answer))
 
 
@@ -75,7 +74,7 @@ def add(remote: str, encrypt: bool, yes: bool) -> int:
     `sync.key` of this machine's home, which your other machines need. If a secret is found in the
     notes, nothing is sent.
     """
-    syncing = Memory().sync
+    syncing = engine.Memory().sync
     output.say(f"looking at {output.safe(remote)} …")
     remote = syncing.check(remote, encrypt=encrypt)
     output.confirm(
@@ -97,7 +96,7 @@ def add(remote: str, encrypt: bool, yes: bool) -> int:
 @as_json
 def remove() -> None:
     """Stop the sync with the other machines. All notes stay, here and there."""
-    syncing = Memory().sync
+    syncing = engine.Memory().sync
     remote = syncing.state(elsewhere=False).remote
     if remote:
         syncing.remove()
@@ -118,7 +117,7 @@ def rewrite(yes: bool) -> None:
     The other machines stop until you run `memsearch sync --rejoin` on each. A server may store the
     old history until it runs `git gc --prune=now`; copies that somebody else made are not changed.
     """
-    syncing = Memory().sync
+    syncing = engine.Memory().sync
     remote = syncing.state(elsewhere=False).remote
     output.confirm(
         f"Replace the history of {output.safe(remote or 'the remote')} by its present content?",
@@ -142,7 +141,7 @@ def status() -> int:
     """Show the repository, the result of the last sync, and what needs your decision. Exit code 5
     means that there is a problem.
     """
-    state = Memory().sync.state()
+    state = engine.Memory().sync.state()
     output.emit(state)
     if not state.remote:
         output.echo("sync is off; `memsearch sync add REMOTE` sets a git repository of yours")
@@ -166,7 +165,7 @@ def attach(name: str, folder: str) -> None:
     """Connect a project of another machine to a folder here. Clones of one git repository are
     connected without it.
     """
-    found = Memory().sync.attach(name, folder)
+    found = engine.Memory().sync.attach(name, folder)
     output.emit({"project": found, "folder": folder})
     output.say("`memsearch sync` fetches its notes")
 
@@ -252,14 +251,14 @@ def conflicts(
     """List notes whose text was changed in two places, or decide one: the group `conflicts` of
     `memsearch review`. Sessions get neither text until then.
     """
-    memory = Memory(everything=everything, project=project)
+    memory = engine.Memory(everything=everything, project=project)
     if name is None and (keep or text):
-        raise UsageError("which one?", "`memsearch sync conflicts` lists them")
+        raise engine.UsageError("which one?", "`memsearch sync conflicts` lists them")
     cases = memory.review.cases("conflict")
     if name is not None:
         cases = [case for case in cases if any(one.startswith(name) for one in case.notes)]
         if not cases:
-            raise NotFound(f"no conflict {name}", "`memsearch sync conflicts` lists them")
+            raise engine.NotFound(f"no conflict {name}", "`memsearch sync conflicts` lists them")
     if not (keep or text):
         found = [_as_json(case.subject) for case in cases]
         output.emit({"conflicts": found} if name is None else found[0])
@@ -309,7 +308,7 @@ def git_driver() -> None:
 @as_json
 def driver_install(dry_run: bool, yes: bool) -> None:
     """Add the driver to this clone and its files to `.memsearch/.gitattributes`."""
-    syncing = Memory().sync
+    syncing = engine.Memory().sync
     planned = syncing.install_driver(dry_run=True)
     _say_patches(planned, "would change" if dry_run else "changes")
     if planned and not dry_run:
@@ -334,7 +333,7 @@ def driver_install(dry_run: bool, yes: bool) -> None:
 @as_json
 def driver_uninstall(dry_run: bool) -> None:
     """Restore both files. If they were changed since, remove only memsearch's lines."""
-    done = Memory().sync.uninstall_driver(dry_run=dry_run)
+    done = engine.Memory().sync.uninstall_driver(dry_run=dry_run)
     output.emit({"changed": _patches(done), "dry_run": dry_run})
     if done:
         _say_patches(done, "would change" if dry_run else "changed")
@@ -346,7 +345,7 @@ def driver_uninstall(dry_run: bool) -> None:
 @as_json
 def driver_status() -> int:
     """Show whether git merges this project's notes entry by entry."""
-    state = Memory().sync.driver()
+    state = engine.Memory().sync.driver()
     output.emit(
         {
             "runs": state.runs,
@@ -375,7 +374,7 @@ def driver_status() -> int:
 @click.argument("files", nargs=4, metavar="BASE OURS THEIRS PATH")
 def merge_files(files: tuple[str, str, str, str]) -> int:
     """Merge a file of notes. Git calls this."""
-    answer, both = Memory().sync.merge_files(*files)
+    answer, both = engine.Memory().sync.merge_files(*files)
     name = output.safe(files[3])
     if answer:
         output.say(f"{name} can't be merged by entry: it contains both versions")

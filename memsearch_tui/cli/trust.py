@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 import click
 import memsearch_engine as engine
-from memsearch_engine import Memory, MemsearchError, NotFound, UsageError
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json, scope
@@ -40,7 +39,7 @@ def secrets_scan(everything: bool) -> int:
     Exit code 1 when something was found.
     """
     with output.Progress() as progress:
-        found = Memory(everything=everything).secrets.found(progress.show)
+        found = engine.Memory(everything=everything).secrets.found(progress.show)
     output.emit({"findings": found})
     for finding in found:
         place = f"{finding.where}:{finding.line}" if finding.line else finding.where
@@ -86,11 +85,11 @@ def secrets_scrub(text: str | None, rule: str, entry: str, dry_run: bool, yes: b
     The agents' own conversations and your settings are not changed: they are listed. Change the
     secret itself, too.
     """
-    ours = Memory(everything=True).secrets
+    ours = engine.Memory(everything=True).secrets
     if text == "-":
         text = sys.stdin.read().strip("\n")
     if text == "":
-        raise UsageError("no text was given", "`--text -` reads it from stdin")
+        raise engine.UsageError("no text was given", "`--text -` reads it from stdin")
     wanted = ours.wanted(text=text or "", rule=rule, entry=entry)
     if not wanted:
         output.emit({"changed": [], "left": [], "others": [], "looked_at": 0})
@@ -129,7 +128,7 @@ def secrets_scrub(text: str | None, rule: str, entry: str, dry_run: bool, yes: b
 
 def _say_remote() -> None:
     """Print what a scrub on this machine means for the sync remote."""
-    syncing = Memory().sync
+    syncing = engine.Memory().sync
     if not (remote := syncing.state(elsewhere=False).remote):
         return
     try:
@@ -138,7 +137,7 @@ def _say_remote() -> None:
             f"{remote} no longer has it in its present content; the other machines remove it at"
             " their next sync"
         )
-    except MemsearchError as error:
+    except engine.MemsearchError as error:
         remark = (
             f"{remote} still has it: {error}. The next `memsearch sync` removes it from the"
             " present content"
@@ -169,7 +168,7 @@ def _say_places(ours: list[Any], others: list[Any]) -> None:
 @as_json
 def secrets_allow(fingerprints: tuple[str, ...], off: bool) -> None:
     """Mark a finding as no secret: it is not reported and not replaced any more."""
-    ours = Memory().secrets
+    ours = engine.Memory().secrets
     for fingerprint in fingerprints:
         ours.allow(fingerprint, off=off)
     fine = sorted(ours.allowed())
@@ -194,7 +193,7 @@ def trust() -> None:
 @as_json
 def trust_review(everything: bool, project: str | None) -> int:
     """List quarantined notes with the reasons: the group `quarantine` of `memsearch review`."""
-    cases = Memory(everything=everything, project=project).review.cases("held")
+    cases = engine.Memory(everything=everything, project=project).review.cases("held")
     output.emit({"held": quarantined(cases)})
     print_cases(cases, room=output.width())
     if cases:
@@ -225,7 +224,7 @@ def trust_accept(names: tuple[str, ...], files: tuple[str, ...]) -> None:
     mark is gone, an older text is back, a text moved to another day). It is not asked about again.
     `trust reject` takes it back.
     """
-    memory = Memory()
+    memory = engine.Memory()
     done = memory.trust.accept(_contradicting(memory, names, files))
     output.emit({"entries": [{"entry_id": entry.id, "marks": entry.marks} for entry in done]})
     output.echo(f"{many(len(done), 'note')} accepted as the file has them")
@@ -253,7 +252,7 @@ def trust_reject(names: tuple[str, ...], files: tuple[str, ...], leave: bool) ->
     undo` takes that back), or the text is left out of every session. It is not asked about again.
     `trust accept` takes it back.
     """
-    memory = Memory()
+    memory = engine.Memory()
     targets = _contradicting(memory, names, files)
     done = memory.trust.reject(targets, leave=leave)
     output.emit(
@@ -267,7 +266,7 @@ def trust_reject(names: tuple[str, ...], files: tuple[str, ...], leave: bool) ->
 
 
 def _contradicting(
-    memory: Memory, names: tuple[str, ...], files: tuple[str, ...]
+    memory: engine.Memory, names: tuple[str, ...], files: tuple[str, ...]
 ) -> list[engine.Target]:
     """Return the named notes that contradict a decision, or all such notes of the named files.
 
@@ -276,7 +275,7 @@ def _contradicting(
         NotFound: a name is unknown.
     """
     if bool(names) == bool(files):
-        raise UsageError("name entries, or --file", "`memsearch review` lists what waits")
+        raise engine.UsageError("name entries, or --file", "`memsearch review` lists what waits")
     wanted = {os.path.realpath(path) for path in files}
     pending = quarantined(memory.review.cases("held"))
     wrong = [note for note in pending if note.why is engine.QuarantineReason.CONTRADICTS]
@@ -323,17 +322,19 @@ def trust_release(
     then. A release counts for the present text: a note that changes waits again.
     """
     if bool(names) + bool(files) + bool(author) + here != 1:
-        raise UsageError(
+        raise engine.UsageError(
             "name entries, or one of --file, --author, --here",
             "`memsearch review` lists what waits",
         )
     if names:
         _decide(names, "release")
         return
-    waiting = Memory().trust
+    waiting = engine.Memory().trust
     paths: list[str] = list(files)
     if missing := [path for path in paths if not os.path.isfile(path)]:
-        raise NotFound(f"no file {', '.join(missing)}", "`memsearch trust review` names the files")
+        raise engine.NotFound(
+            f"no file {', '.join(missing)}", "`memsearch trust review` names the files"
+        )
     if author:
         count, paths = waiting.release_author(author)
     else:
@@ -359,7 +360,7 @@ trust.add_command(_hold, "hold")
 
 
 def _decide(names: tuple[str, ...], verdict: Literal["release", "hold"]) -> None:
-    memory = Memory()
+    memory = engine.Memory()
     targets = [memory.files.section(name).target for name in names]
     waiting = memory.trust
     done = waiting.release(targets) if verdict == "release" else waiting.quarantine(targets)
@@ -382,7 +383,7 @@ def trust_sources(name: str) -> None:
     """Where a note came from: user, model, inside (what tools printed here), outside (web, MCP). It
     is trusted as the last.
     """
-    memory = Memory()
+    memory = engine.Memory()
     entry = memory.files.section(name).entry
     classes = memory.trust.sources(entry)
     output.emit(
@@ -419,12 +420,12 @@ def repair(names: tuple[str, ...], yes: bool, everything: bool, project: str | N
     unasked; junk is deleted and repetitions become one note with all their anchors. `memsearch
     undo` takes each back.
     """
-    queue = Memory(everything=everything, project=project).review
+    queue = engine.Memory(everything=everything, project=project).review
     found = queue.cases("repair")
     if names:
         found = [case for case in found if any(map(case.subject.is_called, names))]
     if names and not found:
-        raise NotFound(
+        raise engine.NotFound(
             f"nothing to mend under {', '.join(names)}", "`memsearch repair` lists what was found"
         )
     print_cases(found, room=output.width())
@@ -462,13 +463,13 @@ def supersede(old: str, new: str | None, off: bool) -> None:
     """Mark a note as superseded by another: search ranks the newer one first, and sessions get the
     newer one.
     """
-    memory = Memory()
+    memory = engine.Memory()
     section = memory.files.section(old)
     if bool(new) == off:
-        raise UsageError("name the note that replaces it, or pass --off")
+        raise engine.UsageError("name the note that replaces it, or pass --off")
     newer = memory.files.section(new).entry.id if new else None
     if newer == section.entry.id:
-        raise UsageError("a note can't replace itself")
+        raise engine.UsageError("a note can't replace itself")
     entry = memory.mark(section.entry.id, "superseded-by", newer)
     output.emit({"entry_id": entry.id, "marks": entry.marks})
     output.say(

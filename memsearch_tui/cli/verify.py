@@ -10,16 +10,6 @@ from typing import Any
 
 import click
 import memsearch_engine as engine
-from memsearch_engine import (
-    Memory,
-    MemsearchError,
-    Note,
-    NoteStaleness,
-    ReferenceState,
-    Stale,
-    Unreachable,
-    UsageError,
-)
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.find import supersessions
@@ -87,7 +77,7 @@ def verify(names: tuple[str, ...], said: str | None, project: str | None, everyt
     return 0 if compared else 5
 
 
-def _print(stale: list[Stale]) -> None:
+def _print(stale: list[engine.Stale]) -> None:
     room = output.width()
     for note in stale:
         row = note.row
@@ -100,12 +90,12 @@ def _print(stale: list[Stale]) -> None:
             output.echo(f"    {_sign(finding)} {output.clip(finding.words, room - 6)}")
 
 
-def _sign(finding: ReferenceState) -> str:
+def _sign(finding: engine.ReferenceState) -> str:
     sign = {"gone": "✗", "moved": "→", "changed": "~", "fresh": "=", "unknown": "?"}[finding.state]
     return output.style(sign, "warn" if finding.state in ("gone", "moved") else "dim")
 
 
-def _one_by_one(memory: Memory, staleness: engine.Staleness, names: tuple[str, ...]) -> int:
+def _one_by_one(memory: engine.Memory, staleness: engine.Staleness, names: tuple[str, ...]) -> int:
     sections = [memory.files.section(name) for name in names]
     standings = [staleness.of(section) for section in sections]
     if any(standing is None for standing in standings):
@@ -114,7 +104,7 @@ def _one_by_one(memory: Memory, staleness: engine.Staleness, names: tuple[str, .
             checked = staleness.verify(progress)
         problems = [one.problem for one in checked.projects if one.problem]
         if problems and len(problems) == len(checked.projects):
-            raise Unreachable(problems[0])
+            raise engine.Unreachable(problems[0])
         # without a service, only findings are stored
         stale = {(note.row.path, note.row.entry_id): note.standing for note in checked.stale}
         standings = [
@@ -122,7 +112,9 @@ def _one_by_one(memory: Memory, staleness: engine.Staleness, names: tuple[str, .
             for section in sections
         ]
     shown = [(section.entry.id, standing) for section, standing in zip(sections, standings)]
-    output.emit({"notes": [_json(name, standing or NoteStaleness()) for name, standing in shown]})
+    output.emit(
+        {"notes": [_json(name, standing or engine.NoteStaleness()) for name, standing in shown]}
+    )
     compared = staleness.compared()
     when = (
         f"with {compared.head[:7]} on {datetime.fromtimestamp(compared.at):%Y-%m-%d %H:%M}"
@@ -143,18 +135,18 @@ def _one_by_one(memory: Memory, staleness: engine.Staleness, names: tuple[str, .
 
 
 def _say(staleness: engine.Staleness, names: tuple[str, ...], said: str) -> int:
-    verbs: dict[str, tuple[Callable[[str], Note], str]] = {
+    verbs: dict[str, tuple[Callable[[str], engine.Note], str]] = {
         "holds": (staleness.confirm, "still true"),
         "overtaken": (staleness.superseded, "not true any more"),
         "moved": (staleness.moved, "has the new paths"),
     }
     verb, words = verbs[said]
-    notes: list[Note] = []
-    problem: MemsearchError | None = None
+    notes: list[engine.Note] = []
+    problem: engine.MemsearchError | None = None
     for name in names:
         try:
             notes.append(verb(name))
-        except MemsearchError as error:  # report what was done first
+        except engine.MemsearchError as error:  # report what was done first
             problem = error
             break
     output.emit(
@@ -167,7 +159,9 @@ def _say(staleness: engine.Staleness, names: tuple[str, ...], said: str) -> int:
     return 0
 
 
-def _json(name: str, standing: NoteStaleness, stale: Stale | None = None) -> dict[str, object]:
+def _json(
+    name: str, standing: engine.NoteStaleness, stale: engine.Stale | None = None
+) -> dict[str, object]:
     found = [{**_finding(finding), "words": finding.words} for finding in standing.findings]
     row = (
         {
@@ -188,7 +182,7 @@ def _json(name: str, standing: NoteStaleness, stale: Stale | None = None) -> dic
     }
 
 
-def _finding(finding: ReferenceState) -> dict[str, object]:
+def _finding(finding: engine.ReferenceState) -> dict[str, object]:
     fields = ("kind", "name", "state", "path", "to", "commit", "day", "commits", "share")
     return {field: getattr(finding, field) for field in fields}
 
@@ -209,7 +203,7 @@ def trace(query: tuple[str, ...]) -> int:
     Which note supersedes which is derived from their words; `memsearch supersession` corrects that,
     `memsearch supersede` marks a note for good.
     """
-    memory = Memory()
+    memory = engine.Memory()
     words = memory.supersession.trace(" ".join(query))
     days = {word.row.entry_id: word.row.day for word in words}
     endings = _endings(memory, [word.row for word in words], " ".join(query))
@@ -259,7 +253,7 @@ def trace(query: tuple[str, ...]) -> int:
     return 0 if words else 1
 
 
-def _endings(memory: Memory, rows: list[engine.Row], query: str) -> dict[str, str]:
+def _endings(memory: engine.Memory, rows: list[engine.Row], query: str) -> dict[str, str]:
     """Return how conversations ended on the topic of their notes: what the notes do not say."""
     texts = {row.entry_id: row.text for row in rows}
     ended = memory.queries.endings(list(texts), query) if rows else {}
@@ -298,10 +292,10 @@ def supersession(newer: str | None, older: str | None, verdict: str | None) -> i
     Without OLDER, show what was found when notes were compared. `memsearch trace` shows a whole
     topic.
     """
-    memory = Memory()
+    memory = engine.Memory()
     if newer is None or older is None:
         if verdict:
-            raise UsageError(
+            raise engine.UsageError(
                 "a decision needs both notes", "memsearch supersession NEWER OLDER --no"
             )
         return _show_pairs(memory, newer)
@@ -319,14 +313,14 @@ def supersession(newer: str | None, older: str | None, verdict: str | None) -> i
     return 0
 
 
-def _waiting(memory: Memory, newer: str, older: str) -> engine.ReviewItem | None:
+def _waiting(memory: engine.Memory, newer: str, older: str) -> engine.ReviewItem | None:
     """Return the case of the review queue for these notes; None if they do not wait."""
     names = tuple(memory.files.section(name).entry.id for name in (newer, older))
     cases = memory.review.cases("amends", "contradicts")
     return next((case for case in cases if case.notes == names), None)
 
 
-def _show_pairs(memory: Memory, name: str | None) -> int:
+def _show_pairs(memory: engine.Memory, name: str | None) -> int:
     """Print the pairs of a note; without a name, the pairs that wait in the review queue."""
     cases = [] if name else memory.review.cases("amends")
     found: list[engine.Supersession] = (

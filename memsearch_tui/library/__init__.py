@@ -8,7 +8,6 @@ from __future__ import annotations
 from datetime import date
 
 import memsearch_engine as engine
-from memsearch_engine import Memory
 
 from memsearch_tui.library.days import NoteDays
 from memsearch_tui.library.notes import NoteReader
@@ -35,7 +34,7 @@ class Library:
         writer: writes to the project of a note.
     """
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: engine.Memory) -> None:
         self.memory = memory
         self.items = ItemMaker(memory)
         self.days = NoteDays(memory, self.items)
@@ -71,4 +70,4 @@ class Library:
         if not request.projects:
             return self, found
         memory = self.memory
-        return Library(Memory(memory.place.root, home=memory.home, everything=True)), found
+        return Library(engine.Memory(memory.place.root, home=memory.home, everything=True)), found

@@ -7,7 +7,6 @@ import os
 from collections.abc import Sequence
 
 import memsearch_engine as engine
-from memsearch_engine import MemsearchError, count_entries
 
 from memsearch_tui.library.rows import Item, ItemMaker
 
@@ -38,7 +37,7 @@ class NoteDays:
         items: list[Item] = []
         for file in self._files.get(day, ()):
             titles = None
-            with contextlib.suppress(MemsearchError):
+            with contextlib.suppress(engine.MemsearchError):
                 titles = self._memory.files.titles(file)
             if titles is not None:
                 project = self._items.project_of(file.path)
@@ -97,11 +96,13 @@ def count_notes(memory: engine.Memory, files: Sequence[engine.DayFile]) -> dict[
     is nearly right.
     """
     known: dict[str, tuple[int, int, int]] = {}
-    with contextlib.suppress(MemsearchError):  # a damaged catalog is being rebuilt
+    with contextlib.suppress(engine.MemsearchError):  # a damaged catalog is being rebuilt
         known = memory.files.indexed()
     counts: dict[str, int] = {}
     for file in files:
         mtime_ns, size, count = known.get(file.path, (0, 0, 0))
         is_known = (mtime_ns, size) == (file.mtime_ns, file.size)
-        counts[file.day] = counts.get(file.day, 0) + (count if is_known else count_entries([file]))
+        counts[file.day] = counts.get(file.day, 0) + (
+            count if is_known else engine.count_entries([file])
+        )
     return counts

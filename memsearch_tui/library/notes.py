@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from datetime import datetime
 
 import memsearch_engine as engine
-from memsearch_engine import DayFile, MemsearchError, NotFound, agent_named, agent_names
 
 from memsearch_tui.library.rows import Item, Seen
 
@@ -22,7 +21,7 @@ class NoteReader:
     def __init__(self, memory: engine.Memory) -> None:
         self._memory = memory
         # one file, because the cursor moves within a day
-        self._document: tuple[DayFile, engine.Document] | None = None
+        self._document: tuple[engine.DayFile, engine.Document] | None = None
         self._as_of: engine.NotesAsOf | None = None  # the last as-of day and the changes since
         # a cursor move must not search the agents' folders
         self._evidence: dict[tuple[str, str, str], str] = {}
@@ -53,12 +52,12 @@ class NoteReader:
             NotFound: the entry is not in the file.
             OSError: the file cannot be read.
         """
-        file, cached = DayFile.at(path), self._document
+        file, cached = engine.DayFile.at(path), self._document
         if cached is None or cached[0] != file:
             cached = self._document = file, self._memory.files.document(path)
         entry = cached[1].find(entry_id)
         if entry is None:
-            raise NotFound(f"the entry {entry_id} is no longer in {path}")
+            raise engine.NotFound(f"the entry {entry_id} is no longer in {path}")
         return entry
 
     def seen(self, item: Item) -> Seen:
@@ -87,7 +86,7 @@ class NoteReader:
         """Return key -> ``evidence``, for the items that can be read."""
         found: dict[tuple[str, str], str] = {}
         for item in items:
-            with contextlib.suppress(MemsearchError, OSError):
+            with contextlib.suppress(engine.MemsearchError, OSError):
                 found[item.key] = self.evidence(self.entry(item))
         return found
 
@@ -119,16 +118,17 @@ class NoteReader:
         Returns:
             The command and the folder to run it in; ([], '') if the session cannot be resumed.
         """
-        if entry.agent not in agent_names() or not _SESSION.match(entry.session):
+        if entry.agent not in engine.agent_names() or not _SESSION.match(entry.session):
             # an anchor is untrusted text
             return [], ""
         argv = [
-            part.replace("{session}", entry.session) for part in agent_named(entry.agent).resume
+            part.replace("{session}", entry.session)
+            for part in engine.agent_named(entry.agent).resume
         ]
         if not argv:  # only the agent's own window opens a session
             return [], ""
         try:
             folder = self._memory.transcripts.conversation(entry, context=0).turns[0].cwd
-        except (MemsearchError, OSError, IndexError):
+        except (engine.MemsearchError, OSError, IndexError):
             folder = self._memory.place.root
         return argv, folder

@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 
 import memsearch_engine as engine
-from memsearch_engine import Memory, MemsearchError
 
 from memsearch_tui.library.rows import Item, ItemMaker, Related
 
@@ -19,7 +18,7 @@ _CITED, _SOURCES = re.compile(r"\[mem:([0-9a-f, ]+)\]"), re.compile(r"[0-9a-f]{4
 class RelatedNotes:
     """Finds related notes by topic, source, file, turn and session."""
 
-    def __init__(self, memory: Memory, items: ItemMaker) -> None:
+    def __init__(self, memory: engine.Memory, items: ItemMaker) -> None:
         self._memory, self._items = memory, items
 
     def of(self, item: Item, entry: engine.Entry) -> tuple[list[Related], str]:
@@ -36,14 +35,14 @@ class RelatedNotes:
         problem = ""
         try:
             self._add_on_topic(item, found)
-        except MemsearchError as error:
+        except engine.MemsearchError as error:
             problem = str(error)
         for name in dict.fromkeys(_SOURCES.findall(" ".join(_CITED.findall(entry.body)))):
             if (source := self._items.of_id(name)) is not None:
                 found.append(Related("comes from", source))
         try:
             self._add_of_files(item, entry, found)
-        except MemsearchError as error:
+        except engine.MemsearchError as error:
             problem = problem or str(error)
         return found, problem
 
@@ -96,7 +95,7 @@ class RelatedNotes:
         """Return the note that was made from a turn, or None."""
         try:
             return self._items.of_id(self._memory.transcripts.note_of_turn(turn).id)
-        except MemsearchError:
+        except engine.MemsearchError:
             return None
 
     def of_case(self, notes: Sequence[str], sessions: Sequence[str]) -> list[Item]:
@@ -106,7 +105,7 @@ class RelatedNotes:
         """
         found = [item for name in notes if (item := self._items.of_id(name))]
         memory = self._memory
-        with Memory(memory.place.root, home=memory.home, everything=True) as everywhere:
+        with engine.Memory(memory.place.root, home=memory.home, everything=True) as everywhere:
             for session in sessions:
                 answer = everywhere.queries.lexical(f"session:{session}", 1)
                 found += [self._items.of_index(hit.row) for hit in answer.hits]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import memsearch_engine as engine
 import msgspec
-from memsearch_engine import MemsearchError
 
 _TITLE = 300  # characters of a title in the index
 
@@ -137,6 +136,6 @@ class ItemMaker:
         """Return the row of the entry with this id, or None."""
         try:
             section = self._memory.files.section(entry_id)
-        except MemsearchError:
+        except engine.MemsearchError:
             return None
         return self.of_entry(section.entry, section.path, section.day)

@@ -8,7 +8,6 @@ from typing import Any
 
 import memsearch_engine as engine
 import msgspec
-from memsearch_engine import MemsearchError
 
 from memsearch_tui.library.rows import Item, ItemMaker
 
@@ -57,12 +56,12 @@ class MemoryStatus:
         """
         memory = self._memory
         agents, pinned = [], []
-        with contextlib.suppress(MemsearchError):
+        with contextlib.suppress(engine.MemsearchError):
             agents = memory.files.agents()
             pinned = [self._items.of_index(row) for row in memory.files.marked("pin", _PINNED)]
         try:
             known = memory.capture.standing(start=start)
-        except MemsearchError:
+        except engine.MemsearchError:
             return HeaderState(agents=agents, pinned=pinned)
         sync, synced = self.sync()
         return HeaderState(
@@ -84,7 +83,7 @@ class MemoryStatus:
         """
         plugins, found = self._memory.plugins, []
         for name in engine.agents_live():
-            with contextlib.suppress(MemsearchError, OSError):
+            with contextlib.suppress(engine.MemsearchError, OSError):
                 state = plugins.status(name)
                 if state.installed and not state.problems:
                     found.append(name)
@@ -96,7 +95,7 @@ class MemoryStatus:
             if not self._memory.config.value("sync.remote"):
                 return "", True
             state = self._memory.sync.state(elsewhere=False)
-        except MemsearchError:
+        except engine.MemsearchError:
             return "", True
         last = state.last
         at = datetime.fromtimestamp(state.worked).strftime("%Y-%m-%d %H:%M") if state.worked else ""
@@ -136,7 +135,7 @@ class MemoryStatus:
             for name in ("percent", "seen", "trivial", "days", "alarms"):
                 state[name] = getattr(covered, name)
             state["capturing"] = covered.agents
-        except MemsearchError as error:
+        except engine.MemsearchError as error:
             state["error"] = str(error)
         return state
 
@@ -149,5 +148,5 @@ class MemoryStatus:
             state["sync"] = msgspec.to_builtins(self._memory.sync.state())
             state["connected"] = self._connected()
             return state
-        except MemsearchError as error:
+        except engine.MemsearchError as error:
             return {"error": str(error), "hint": error.hint}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import memsearch_engine as engine
-from memsearch_engine import Memory, UsageError
 
 from memsearch_tui.library.rows import Item
 
@@ -13,11 +12,11 @@ from memsearch_tui.library.rows import Item
 class LibraryWriter:
     """Adds notes and facts, and shares notes. Each write opens the note's own project."""
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: engine.Memory) -> None:
         self._memory = memory
 
-    def _opened(self, root: str) -> Memory:
-        return Memory(root, home=self._memory.home)
+    def _opened(self, root: str) -> engine.Memory:
+        return engine.Memory(root, home=self._memory.home)
 
     def project_of_new(self, beside: Item | None) -> engine.Project:
         """Return the project of a new note: the project that is shown or, for all projects, that of
@@ -84,7 +83,7 @@ class LibraryWriter:
         projects = map(self._memory.files.project_of, (item.path for item in items))
         roots = {project.root for project in projects if project}
         if len(roots) != 1:
-            raise UsageError(
+            raise engine.UsageError(
                 "these are notes of several projects, or of none", "choose those of one"
             )
         return roots.pop()

@@ -6,8 +6,9 @@ They are only read; a section can be copied into the notes.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+import memsearch_engine as engine
 from memsearch_engine import agent_file_path, agent_file_titles, agent_named
 from textual import work
 from textual.binding import Binding, BindingType
@@ -17,9 +18,6 @@ from memsearch_tui.counted import many
 from memsearch_tui.library import Item, Library
 from memsearch_tui.screens.page import Page, page_keys
 from memsearch_tui.widgets.pieces import Row
-
-if TYPE_CHECKING:
-    from memsearch_engine import AgentFile, AgentFileSection, Note
 
 _EMPTY = [
     "No agent file here.",
@@ -51,8 +49,8 @@ class AgentFilesScreen(Page["Item"]):
         super().__init__()
         self._library = library
         self._root = library.memory.place.root
-        self._memories: dict[str, AgentFile] = {}
-        self._sections: dict[str, tuple[AgentFile, AgentFileSection]] = {}
+        self._memories: dict[str, engine.AgentFile] = {}
+        self._sections: dict[str, tuple[engine.AgentFile, engine.AgentFileSection]] = {}
 
     async def on_mount(self) -> None:
         """Read the files."""
@@ -80,7 +78,7 @@ class AgentFilesScreen(Page["Item"]):
                 section.note = section.note or taken.get(section.id, "")
         self._show(compared)
 
-    def _show(self, memories: list[AgentFile]) -> None:
+    def _show(self, memories: list[engine.AgentFile]) -> None:
         self._memories = {memory.path: memory for memory in memories}
         self._sections = {
             section.id: (memory, section) for memory in memories for section in memory.sections
@@ -148,13 +146,15 @@ class AgentFilesScreen(Page["Item"]):
             return
         take = self._library.memory.agent_files.take
 
-        def copy() -> list[Note]:
+        def copy() -> list[engine.Note]:
             return [take(memory, section) for memory, section in new]
 
         taken = partial(self._taken, new)
         await write(self, "taking it into the notes", copy, taken, self._complain)
 
-    def _taken(self, new: list[tuple[AgentFile, AgentFileSection]], notes: list[Note]) -> None:
+    def _taken(
+        self, new: list[tuple[engine.AgentFile, engine.AgentFileSection]], notes: list[engine.Note]
+    ) -> None:
         for (_, section), note in zip(new, notes):  # the index does not have it yet
             section.note = note.id
         self._list.clear_selection()
@@ -195,7 +195,7 @@ class AgentFilesScreen(Page["Item"]):
             self.dismiss(None)
 
 
-def _rows(root: str, memory: AgentFile, section: AgentFileSection) -> list[Row]:
+def _rows(root: str, memory: engine.AgentFile, section: engine.AgentFileSection) -> list[Row]:
     """Return the text of a section, then the remarks on it."""
     where = f"{agent_file_path(memory.path, root)}, line {section.line}"
     rows: list[Row] = [[(where, "dim")], [(f"{agent_file_titles(memory)} · {memory.title}", "dim")]]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from functools import partial
 from time import localtime, strftime
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+import memsearch_engine as engine
 from textual.binding import Binding, BindingType
 
 from memsearch_tui.aside import attend, away, write
@@ -17,15 +18,12 @@ from memsearch_tui.screens.page import Page, page_keys
 from memsearch_tui.widgets.diff import diff_rows
 from memsearch_tui.widgets.pieces import Row
 
-if TYPE_CHECKING:
-    from memsearch_engine import Change
-
 _SHOWN = 500
 _COMMENT = re.compile(r"<!--.*-->")
 _TONES = {"add": "good", "delete": "bad", "edit": "accent", "mark": "dim"}
 
 
-class ChangesScreen(Page["list[Change]"]):
+class ChangesScreen(Page["list[engine.Change]"]):
     """Dismisses with the restored change, or None if the user left."""
 
     TITLES = "changes", "before and after"
@@ -37,8 +35,8 @@ class ChangesScreen(Page["list[Change]"]):
     def __init__(self, library: Library) -> None:
         super().__init__()
         self._library = library
-        self._changes: dict[int, Change] = {}
-        self._brought: list[Change] = []
+        self._changes: dict[int, engine.Change] = {}
+        self._brought: list[engine.Change] = []
 
     async def on_mount(self) -> None:
         """Read the changes."""
@@ -49,7 +47,7 @@ class ChangesScreen(Page["list[Change]"]):
         reading = away(partial(memory.history, limit=_SHOWN, everywhere=memory.everything))
         await attend(self, "reading the changes", reading, self._show, self._complain)
 
-    def _show(self, changes: list[Change]) -> None:
+    def _show(self, changes: list[engine.Change]) -> None:
         self._changes = {change.seq: change for change in changes}
         self._list.empty = ["Nothing was changed yet."]
         self._list.show_keys(list(self._changes))
@@ -78,7 +76,7 @@ class ChangesScreen(Page["list[Change]"]):
         head: Row = [(short_path(self._library.memory, change.path), "dim")]
         self._detail.show([head, [], *diff_rows(before, after)])
 
-    def _deleted_with(self, change: Change) -> list[Change]:
+    def _deleted_with(self, change: engine.Change) -> list[engine.Change]:
         """Return the deletions of the same step as *change*, itself included."""
         if change.op != "delete" or change.state == "undone":
             return []
@@ -96,12 +94,12 @@ class ChangesScreen(Page["list[Change]"]):
         numbers = [one.seq for one in self._deleted_with(chosen) or [chosen]]
         memory = self._library.memory
 
-        def bring() -> list[Change]:
+        def bring() -> list[engine.Change]:
             return [memory.restore(number) for number in numbers]
 
         await write(self, "bringing it back", bring, self._restored, self._complain)
 
-    def _restored(self, changes: list[Change]) -> None:
+    def _restored(self, changes: list[engine.Change]) -> None:
         self._brought = [*changes, *self._brought]
         count = len(self._brought)
         what = quoted(changes[0].title) if count == 1 else f"{count} notes"

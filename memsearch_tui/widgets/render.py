@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
+import memsearch_engine as engine
 from memsearch_engine import agent_named, agent_names, plain, shared_author
 from rich.cells import cell_len
 
 from memsearch_tui.widgets.diff import diff_tone, is_diff
 from memsearch_tui.widgets.pieces import COLUMN, Piece, Row
-
-if TYPE_CHECKING:
-    from memsearch_engine import Entry, NoteStaleness, Supersession, ToolCall, Turn
 
 #: Code, bold, an image or a link, a bare address, struck-through text, emphasis.
 _INLINE = re.compile(
@@ -329,12 +326,12 @@ def _link(label: str, target: str, *, is_image: bool) -> Row:
 
 
 def entry_rows(
-    entry: Entry,
+    entry: engine.Entry,
     day: str,
     path: str,
     evidence: str,
-    amendments: Sequence[Supersession] = (),
-    standing: NoteStaleness | None = None,
+    amendments: Sequence[engine.Supersession] = (),
+    standing: engine.NoteStaleness | None = None,
 ) -> list[Row]:
     """Return the rows of a whole note (L2), with the facts about it.
 
@@ -384,7 +381,7 @@ def _cut(title: str) -> str:
     return title if len(title) <= _NEIGHBOUR else f"{title[: _NEIGHBOUR - 1].rstrip()}…"
 
 
-def _standing_rows(standing: NoteStaleness) -> list[Row]:
+def _standing_rows(standing: engine.NoteStaleness) -> list[Row]:
     """Return the stale references of a note, the most important first."""
     changed = [finding for finding in standing.findings if finding.state == "changed"]
     rows: list[Row] = [
@@ -396,7 +393,7 @@ def _standing_rows(standing: NoteStaleness) -> list[Row]:
     return rows
 
 
-def turn_rows(turn: Turn, number: int, total: int, *, unfolded: bool) -> list[Row]:
+def turn_rows(turn: engine.Turn, number: int, total: int, *, unfolded: bool) -> list[Row]:
     """Return the rows of a turn (L3): the prompt, then tools (folded) and answers in order of time.
 
     Args:
@@ -427,7 +424,7 @@ def turn_rows(turn: Turn, number: int, total: int, *, unfolded: bool) -> list[Ro
     return rows if turn.assistant else [*rows, [], agent, [("(no answer)", "dim")]]
 
 
-def _tool_rows(tool: ToolCall, unfolded: bool) -> list[Row]:
+def _tool_rows(tool: engine.ToolCall, unfolded: bool) -> list[Row]:
     given = plain(tool.input).split("\n")
     rows: list[Row] = [
         [
@@ -453,7 +450,7 @@ def _tool_rows(tool: ToolCall, unfolded: bool) -> list[Row]:
     return rows
 
 
-def turn_markdown(turn: Turn) -> str:
+def turn_markdown(turn: engine.Turn) -> str:
     """Return a turn as markdown: the prompt, tools with input and output in fences, the answer."""
     parts = [f"## You · {turn.started[:19].replace('T', ' ')}", plain(turn.user)]
     for step in turn.steps():

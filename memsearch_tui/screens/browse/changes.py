@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import contextlib
 from functools import partial
-from typing import TYPE_CHECKING
 
+import memsearch_engine as engine
 from memsearch_engine import Conflict, Entry, MemsearchError
 
 from memsearch_tui.aside import away
 from memsearch_tui.counted import many, quoted
 from memsearch_tui.library import Item
 from memsearch_tui.library.export import as_markdown, export
+from memsearch_tui.screens.browse.conversation import Conversation
+from memsearch_tui.screens.browse.desk import Desk
+from memsearch_tui.screens.browse.search import SearchController
 from memsearch_tui.timeline import Key
 from memsearch_tui.widgets import render
-
-if TYPE_CHECKING:
-    from memsearch_engine import Change, Target
-
-    from memsearch_tui.screens.browse.conversation import Conversation
-    from memsearch_tui.screens.browse.desk import Desk
-    from memsearch_tui.screens.browse.search import SearchController
 
 
 class Selection:
@@ -48,7 +44,7 @@ class Selection:
         item, entry = self._state.item, self._state.entry
         return entry if item and entry and entry.id == item.entry_id else None
 
-    def target(self, item: Item, seen: Entry | None) -> Target:
+    def target(self, item: Item, seen: Entry | None) -> engine.Target:
         """Return a note as a target, with the hash of the text that the user sees.
 
         Args:
@@ -58,14 +54,12 @@ class Selection:
         Raises:
             Conflict: the row's text is not in the file any more.
         """
-        from memsearch_engine import Target
-
         entry = seen if seen and seen.id == item.entry_id else None
         if entry is None:
             entry = self._state.library.notes.entry(item)
             if not item.shows(entry):
                 raise Conflict(f"{quoted(item.title)} changed meanwhile", "look at it again")
-        return Target(item.path, item.entry_id, entry.hash)
+        return engine.Target(item.path, item.entry_id, entry.hash)
 
     def entries(self, items: list[Item]) -> list[Entry]:
         """Return the entries of *items* that can be read. Thread-safe."""
@@ -127,7 +121,7 @@ class Changes:
         work = partial(memory.redo, everywhere=memory.everything)
         await self._desk.write("redoing", work, partial(self._stepped, "redo"))
 
-    def _stepped(self, name: str, changes: list[Change]) -> None:
+    def _stepped(self, name: str, changes: list[engine.Change]) -> None:
         if not changes:
             self._desk.say(f"nothing to {name}", for_s=3)
             return
@@ -138,13 +132,13 @@ class Changes:
         done = f"brought back {what}" if is_back else f"{changes[0].op} of {what}"
         self._desk.say(f"{name}: {done}", for_s=4)
 
-    def _show(self, changes: list[Change]) -> None:
+    def _show(self, changes: list[engine.Change]) -> None:
         """Move the cursor to a restored or changed note, if it is listed."""
         self._state.deleted -= {(change.path, change.entry_id) for change in changes}
         key: Key = changes[0].path, changes[0].entry_id
         self._search.reload(key)
 
-    def _restored(self, changes: list[Change]) -> None:
+    def _restored(self, changes: list[engine.Change]) -> None:
         self._show(changes)
         self._desk.say(f"undone: {many(len(changes), 'change')}", for_s=4)
 

@@ -10,19 +10,15 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
+import memsearch_engine as engine
 from memsearch_engine import shown_line
 
 from memsearch_tui.aside import away
 from memsearch_tui.counted import many
 from memsearch_tui.library import Item
+from memsearch_tui.screens.browse.desk import Desk
 from memsearch_tui.widgets import render
-
-if TYPE_CHECKING:
-    from memsearch_engine import Excerpt, Turn
-
-    from memsearch_tui.screens.browse.desk import Desk
 
 
 class Conversation:
@@ -37,14 +33,14 @@ class Conversation:
         """
         self._desk, self._state, self._view = desk, desk.state, desk.panes.reader
         self._show_entry, self._reload = show_entry, reload
-        self.found: Excerpt | None = None
+        self.found: engine.Excerpt | None = None
         self.place = 0  # index of the shown turn in ``found``
         self.came_from = "section"  # the level to which escape returns
         self._unfolded = False
         self._own = 0  # the note's turn, counted from 0 over the conversation
 
     @property
-    def turn(self) -> Turn | None:
+    def turn(self) -> engine.Turn | None:
         """The shown turn."""
         is_open = self._state.level == "turn" and self.found is not None and self.found.turns
         return self.found.turns[self.place] if is_open and self.found else None
@@ -67,7 +63,7 @@ class Conversation:
         if entry is None or item is None:
             return
 
-        def opened(found: Excerpt) -> None:
+        def opened(found: engine.Excerpt) -> None:
             if state.entry is not entry:
                 return  # the cursor moved to another note meanwhile
             self.found, self.place, self._unfolded = found, max(0, found.index), False
@@ -108,7 +104,7 @@ class Conversation:
         if found is None or entry is None or not 0 <= wanted < found.total:
             return
 
-        def show(stretch: Excerpt) -> None:
+        def show(stretch: engine.Excerpt) -> None:
             self.found = stretch
             self.place = min(max(0, wanted - stretch.first), len(stretch.turns) - 1)
             self._show()

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+
+import memsearch_engine as engine
 
 from memsearch_tui.aside import away
 from memsearch_tui.commands import PaletteCommand
-
-if TYPE_CHECKING:
-    from memsearch_engine import Fact, Match
-
-    from memsearch_tui.screens.browse.changes import Selection
-    from memsearch_tui.screens.browse.desk import Desk
+from memsearch_tui.screens.browse.changes import Selection
+from memsearch_tui.screens.browse.desk import Desk
 
 
 class Facts:
@@ -39,7 +36,7 @@ class Facts:
         chosen, library = self._selection.items(), self._state.library
         place = library.writer.project_of_new(chosen[0] if chosen else None)
 
-        def noted(fact: Fact) -> None:
+        def noted(fact: engine.Fact) -> None:
             self._desk.say(f"remembered: {fact.text} · every new session gets it")
 
         def decided(text: str | None) -> None:
@@ -69,7 +66,7 @@ class Facts:
             screen = AskScreen("Forget facts with these words", "")
             self._desk.screen.app.push_screen(screen, asked)
 
-    def _choose(self, words: str, matches: list[Match]) -> None:
+    def _choose(self, words: str, matches: list[engine.Match]) -> None:
         from memsearch_tui.screens.choose import ChoiceRow, ChooseScreen
 
         def forgotten(number: int) -> None:

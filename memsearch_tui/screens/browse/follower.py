@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import memsearch_engine as engine
 from memsearch_engine import MemsearchError
 
-if TYPE_CHECKING:
-    from memsearch_engine import IndexStatus
-
-    from memsearch_tui.screens.browse.desk import Desk
+from memsearch_tui.screens.browse.desk import Desk
 
 _WAIT_S = 10  # longest wait before checking for another project
 _RETRY_S = 5.0  # between two attempts to reach the service
@@ -20,7 +18,7 @@ _RETRY_S = 5.0  # between two attempts to reach the service
 class Follower:
     """Calls *changed* in the app's thread at each new state of the index."""
 
-    def __init__(self, desk: Desk, changed: Callable[[IndexStatus], None]) -> None:
+    def __init__(self, desk: Desk, changed: Callable[[engine.IndexStatus], None]) -> None:
         self._desk, self._changed = desk, changed
         self._stop = threading.Event()
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from memsearch_tui.aside import away
 from memsearch_tui.commands import PaletteCommand
+from memsearch_tui.screens.browse.conversation import Conversation
+from memsearch_tui.screens.browse.desk import Desk
 from memsearch_tui.widgets import render
-
-if TYPE_CHECKING:
-    from memsearch_tui.screens.browse.conversation import Conversation
-    from memsearch_tui.screens.browse.desk import Desk
 
 
 def web_host(address: str) -> str:

@@ -7,20 +7,17 @@ import contextlib
 import threading
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 from memsearch_engine import agent_names
 
 from memsearch_tui.aside import NOTES
 from memsearch_tui.counted import many
 from memsearch_tui.library import HeaderState, Library
+from memsearch_tui.screens.browse.desk import Desk
+from memsearch_tui.screens.browse.reader import Reader
 from memsearch_tui.screens.browse.rows import PlaceRows, first_steps, named_day
 from memsearch_tui.timeline import Key, Timeline
 from memsearch_tui.widgets.header import parts
-
-if TYPE_CHECKING:
-    from memsearch_tui.screens.browse.desk import Desk
-    from memsearch_tui.screens.browse.reader import Reader
 
 _LOOK_AGAIN_S = 2.0  # between two queries of the service's state while it changes
 #: A cursor key that means the newest note at the time when the list is read.

@@ -7,23 +7,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import date
 from functools import partial
-from typing import TYPE_CHECKING
+
+import memsearch_engine as engine
 
 from memsearch_tui.aside import away
 from memsearch_tui.commands import PaletteCommand
 from memsearch_tui.counted import many, quoted
 from memsearch_tui.library import Item
+from memsearch_tui.screens.browse.changes import Changes, Selection
+from memsearch_tui.screens.browse.conversation import Conversation
+from memsearch_tui.screens.browse.desk import Desk
 from memsearch_tui.screens.browse.facts import Facts
+from memsearch_tui.screens.browse.search import SearchController
 from memsearch_tui.screens.browse.sharing import ShareController
-
-if TYPE_CHECKING:
-    from memsearch_engine import Answer
-
-    from memsearch_tui.screens.browse.changes import Changes, Selection
-    from memsearch_tui.screens.browse.conversation import Conversation
-    from memsearch_tui.screens.browse.desk import Desk
-    from memsearch_tui.screens.browse.search import SearchController
-    from memsearch_tui.screens.choose import ChoiceRow
+from memsearch_tui.screens.choose import ChoiceRow
 
 _NEWER = 12  # notes that are offered as the newer version
 _LEVELS = ("low", "medium", "high")
@@ -199,7 +196,7 @@ class Marks:
         screen = AskScreen("Words of the note that supersedes it", chosen[0].title)
         self._desk.screen.app.push_screen(screen, asked)
 
-    def _choose_newer(self, chosen: list[Item], answer: Answer) -> None:
+    def _choose_newer(self, chosen: list[Item], answer: engine.Answer) -> None:
         from memsearch_tui.screens.choose import ChoiceRow, ChooseScreen
 
         old = {item.entry_id for item in chosen}

@@ -9,21 +9,17 @@ import asyncio
 import contextlib
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
+import memsearch_engine as engine
 from memsearch_engine import MemsearchError
 
 from memsearch_tui.aside import NOTES, READS, away
 from memsearch_tui.library import Item, Seen
 from memsearch_tui.library.days import short_path
+from memsearch_tui.screens.browse.desk import Desk
 from memsearch_tui.timeline import Key, Timeline, is_heading
 from memsearch_tui.widgets import render
-
-if TYPE_CHECKING:
-    from memsearch_engine import Entry, Supersession
-
-    from memsearch_tui.screens.browse.desk import Desk
-    from memsearch_tui.widgets.pieces import Row
+from memsearch_tui.widgets.pieces import Row
 
 _HOLD_FRAME_S = 0.02  # longest time that a frame waits for the note
 _AHEAD_REST_S = 0.05  # rest of the cursor before notes are read ahead
@@ -122,7 +118,9 @@ class Reader:
                 self._panes.said.show([])  # never show the conversation of another note
             start(partial(self._show_conversation, entry), "said", only=True)
 
-    def _draw(self, amendments: Sequence[Supersession] = (), *, keep_place: bool = False) -> None:
+    def _draw(
+        self, amendments: Sequence[engine.Supersession] = (), *, keep_place: bool = False
+    ) -> None:
         state, view = self._state, self._panes.reader
         if state.note is None or state.item is None:
             return
@@ -169,7 +167,7 @@ class Reader:
             state.evidence |= found
             entries.refresh_changed()  # also the row of the note that was read meanwhile
 
-    async def _show_amendments(self, entry: Entry) -> None:
+    async def _show_amendments(self, entry: engine.Entry) -> None:
         """Add the notes that the note supersedes or is superseded by, once the cursor rests."""
         await asyncio.sleep(_SAID_REST_S)
         state = self._state
@@ -180,7 +178,7 @@ class Reader:
         if found and state.entry is entry and state.level != "turn" and not state.editing:
             self._draw(found, keep_place=True)
 
-    async def _show_conversation(self, entry: Entry) -> None:
+    async def _show_conversation(self, entry: engine.Entry) -> None:
         """Show the turn behind the note, once the cursor rests on it."""
         await asyncio.sleep(_SAID_REST_S)
         rows: list[Row] = []

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from memsearch_engine import agent_named, agent_names
 from rich.cells import cell_len
 
 from memsearch_tui.library import Item
+from memsearch_tui.screens.browse.state import BrowseState
 from memsearch_tui.timeline import Hits, Key, is_heading
 from memsearch_tui.widgets import render
 from memsearch_tui.widgets.calendar import iso_date
 from memsearch_tui.widgets.header import when
 from memsearch_tui.widgets.pieces import LINE_BREAK, Row, cut, drawable, mark_words, unwrapped, wrap
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memsearch_tui.screens.browse.state import BrowseState
 
 #: Indent of the second line of a row in cells.
 INDENT = 11

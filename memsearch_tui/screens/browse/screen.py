@@ -12,8 +12,9 @@ import inspect
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import memsearch_engine as engine
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
@@ -45,9 +46,6 @@ from memsearch_tui.widgets.line_list import LineList
 from memsearch_tui.widgets.pieces import Row
 from memsearch_tui.widgets.query import FilterSuggester, QueryBox
 from memsearch_tui.widgets.text_view import TextView
-
-if TYPE_CHECKING:
-    from memsearch_engine import IndexStatus
 
 #: Return value of the app when the user asked for the sample year.
 DEMO = 1000
@@ -245,7 +243,7 @@ class BrowseScreen(Screen[None]):
         key = self.state.before_search if self.state.query else self.panes.entries.key
         self.desk.saved.set_position(self.state.library.today(), key)
 
-    def _changed(self, state: IndexStatus) -> None:
+    def _changed(self, state: engine.IndexStatus) -> None:
         """Show the service's state, and read the lists again."""
         progress = state.progress
         if progress.get("total"):

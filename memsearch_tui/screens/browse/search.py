@@ -6,28 +6,23 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
+import memsearch_engine as engine
 from memsearch_engine import shown_line
 from textual.widgets import Input
 
 from memsearch_tui.aside import Lane
 from memsearch_tui.counted import many
+from memsearch_tui.library import Item
 from memsearch_tui.library.hits import has_only_filters, hit_rows
+from memsearch_tui.screens.browse.desk import Desk
+from memsearch_tui.screens.browse.listing import TimelineController
+from memsearch_tui.screens.browse.reader import Reader
 from memsearch_tui.timeline import Hits, Key, Timeline, is_heading
 from memsearch_tui.widgets.calendar import iso_date
 from memsearch_tui.widgets.query import without_unfinished_filter
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memsearch_engine import Answer
-
-    from memsearch_tui.library import Item
-    from memsearch_tui.screens.browse.desk import Desk
-    from memsearch_tui.screens.browse.listing import TimelineController
-    from memsearch_tui.screens.browse.reader import Reader
 
 #: Pause in typing, in seconds, before the search by meaning begins.
 REST_S = 0.14
@@ -51,7 +46,7 @@ class SearchController:
         self._desk, self._reader, self._listing = desk, reader, listing
         self._state, self._panes, self._saved = desk.state, desk.panes, desk.saved
         self._generation = 0
-        self._answer: Answer | None = None  # the shown answer
+        self._answer: engine.Answer | None = None  # the shown answer
         self._past = -1  # the past search in the box, counted from the newest
         self._unfolded = False  # faintly similar hits are listed, too
         self._offered = ""  # the values of the filter that is typed
@@ -224,7 +219,7 @@ class SearchController:
         self._listing.show_calendar(found.counts)
         self._desk.status.set_remark(self._offered)
 
-    def show_hits(self, answer: Answer) -> None:
+    def show_hits(self, answer: engine.Answer) -> None:
         """Show the hits. The cursor is on the best one until the user moves it."""
         state, entries = self._state, self._panes.entries
         self._answer = answer
@@ -383,7 +378,7 @@ def _counted(items: Sequence[Item], *, grouped: bool) -> str:
     return f"first {sure}" if sure == _HITS else many(sure, "hit")
 
 
-def _remarks(answer: Answer) -> str:
+def _remarks(answer: engine.Answer) -> str:
     """Return one line on how a query was read and answered; '' if there is nothing to remark."""
     absent = [word for word in answer.absent if word.casefold() not in _ASKING]
     remarks = [f"“{word}” is read as {', '.join(near)}" for word, near in answer.corrected.items()]

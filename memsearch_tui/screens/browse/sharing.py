@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
+
+import memsearch_engine as engine
 
 from memsearch_tui.aside import away
 from memsearch_tui.counted import many
 from memsearch_tui.library import Item
-
-if TYPE_CHECKING:
-    from memsearch_engine import PlannedShare
-
-    from memsearch_tui.screens.browse.changes import Selection
-    from memsearch_tui.screens.browse.desk import Desk
+from memsearch_tui.screens.browse.changes import Selection
+from memsearch_tui.screens.browse.desk import Desk
 
 _COPIES, _LINES = 4, 4  # shown copies, and lines of each
 
@@ -42,7 +40,7 @@ class ShareController:
         looking = away(partial(self._state.library.writer.plan_share, chosen))
         await self._desk.read("looking", looking, self._decide)
 
-    def _decide(self, planned: tuple[str, list[PlannedShare]]) -> None:
+    def _decide(self, planned: tuple[str, list[engine.PlannedShare]]) -> None:
         from memsearch_tui.screens.choose import ChoiceRow, ChooseScreen
 
         root, copies = planned
@@ -86,7 +84,7 @@ class ShareController:
             self._desk.start_write("taking back", work, done)
 
 
-def _text(planned: PlannedShare) -> list[str]:
+def _text(planned: engine.PlannedShare) -> list[str]:
     """Return the lines of a copy without heading and anchors."""
     beginnings = ("### ", "<!--")
     return [line for line in planned.lines if line.strip() and not line.startswith(beginnings)]

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+
+import memsearch_engine as engine
 
 from memsearch_tui.library import HeaderState, Item, Library, Seen
 from memsearch_tui.timeline import Hits, Key, Timeline
-
-if TYPE_CHECKING:
-    from memsearch_engine import Entry
 
 #: The levels of the screen: the list, one note, one turn of the note's conversation.
 LEVELS = ("entries", "section", "turn")
@@ -57,7 +55,7 @@ class BrowseState:
     _words: tuple[str, list[str]] = ("", [])
 
     @property
-    def entry(self) -> Entry | None:
+    def entry(self) -> engine.Entry | None:
         """The entry under the cursor, once it is read."""
         return self.note.entry if self.note is not None else None
 
