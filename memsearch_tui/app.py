@@ -222,7 +222,7 @@ class MemsearchApp(App[int]):
             self.push_screen(Palette(id="--command-palette"))
 
     def _choose_theme(self) -> None:
-        from memsearch_tui.screens.choose import ChoiceRow, ChooseScreen
+        from memsearch_tui.screens.dialogs import ChoiceRow, ChooseScreen
 
         before = self.theme
 
@@ -263,13 +263,13 @@ class MemsearchApp(App[int]):
 
     async def action_health(self) -> None:
         """Show the health page."""
-        from memsearch_tui.screens.health import HealthScreen
+        from memsearch_tui.screens.rows import HealthScreen
 
         self._over(HealthScreen(self.library, live=self.live))
 
     async def action_activity(self) -> None:
         """Show the activity page."""
-        from memsearch_tui.screens.activity import ActivityScreen
+        from memsearch_tui.screens.rows import ActivityScreen
 
         self._over(ActivityScreen(self.library, live=self.live))
 

@@ -18,8 +18,8 @@ from memsearch_engine import Memory, MemsearchError, ReviewItem, UsageError, pla
 from memsearch_tui import activity, drafts, health, review
 from memsearch_tui.counted import many
 from memsearch_tui.library import Item, Library, ProjectRow
-from memsearch_tui.library.export import as_markdown
-from memsearch_tui.library.hits import hit_rows
+from memsearch_tui.library.notes import as_markdown
+from memsearch_tui.library.rows import hit_rows
 
 _HELP = """\
 /words             search; filters as words

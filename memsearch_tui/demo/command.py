@@ -14,8 +14,7 @@ from memsearch_engine import Answer, Home, Memory, all_agents
 from memsearch_tui.cli import output
 from memsearch_tui.cli.terminal import is_interactive
 from memsearch_tui.demo.history import build, fillers, stories
-from memsearch_tui.demo.home import fill
-from memsearch_tui.demo.repository import make
+from memsearch_tui.demo.home import fill, make_repository
 
 _QUERY = "can a coupon be redeemed twice"
 _PROMPT = "deploy the hotfix to production tomorrow, friday"
@@ -76,7 +75,7 @@ def prepare(root: Path, *, fresh: bool, end: date | None = None) -> tuple[Home, 
             shutil.rmtree(root / name, ignore_errors=True)
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
         made = build(root, end)
-        make(made.projects[_PROJECT], made.captured, end)
+        make_repository(made.projects[_PROJECT], made.captured, end)
         fill(root, made, end)
         stamp.write_text(end.isoformat())
     os.environ["MEMSEARCH_HOME"] = str(home.root)

@@ -9,10 +9,8 @@ from datetime import date
 
 import memsearch_engine as engine
 
-from memsearch_tui.library.days import NoteDays
-from memsearch_tui.library.notes import NoteReader
-from memsearch_tui.library.projects import KnownProjects
-from memsearch_tui.library.related import RelatedNotes
+from memsearch_tui.library.days import KnownProjects, NoteDays
+from memsearch_tui.library.notes import NoteReader, RelatedNotes
 from memsearch_tui.library.rows import Item, ItemMaker, ProjectRow, Related, Seen
 from memsearch_tui.library.status import HeaderState, MemoryStatus
 from memsearch_tui.library.writing import LibraryWriter

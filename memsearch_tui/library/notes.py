@@ -1,15 +1,19 @@
-"""Single notes: their current or earlier text, conversation, staleness and supersessions."""
+"""Single notes: their current or earlier text, conversation, staleness, supersessions and related
+notes; and notes as markdown or JSON.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 from collections.abc import Sequence
 from datetime import datetime
 
 import memsearch_engine as engine
+import msgspec
 
-from memsearch_tui.library.rows import Item, Seen
+from memsearch_tui.library.rows import Item, ItemMaker, Related, Seen
 
 _AROUND = 40  # turns that are read on each side of the opened one
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}$")
@@ -132,3 +136,149 @@ class NoteReader:
         except (engine.MemsearchError, OSError, IndexError):
             folder = self._memory.place.root
         return argv, folder
+
+
+_PERHAPS = 0.2  # least probability of a supersession that is listed with "?"
+_FILES = 8  # files of a note for which related turns are searched
+_PATH = re.compile(r"`([\w@.-]+(?:/[\w@.-]+)*\.\w{1,8})`")
+_CITED, _SOURCES = re.compile(r"\[mem:([0-9a-f, ]+)\]"), re.compile(r"[0-9a-f]{4,32}")
+
+
+class RelatedNotes:
+    """Finds related notes by topic, source, file, turn and session."""
+
+    def __init__(self, memory: engine.Memory, items: ItemMaker) -> None:
+        self._memory, self._items = memory, items
+
+    def of(self, item: Item, entry: engine.Entry) -> tuple[list[Related], str]:
+        """Return the related notes of an entry.
+
+        This may take seconds, because it may start the service.
+
+        Returns:
+            The other notes on the entry's topic, oldest first, then its sources, then those whose
+            turns wrote to its files, newest first; and why the search is incomplete, '' if it is
+            complete.
+        """
+        found: list[Related] = []
+        problem = ""
+        try:
+            self._add_on_topic(item, found)
+        except engine.MemsearchError as error:
+            problem = str(error)
+        for name in dict.fromkeys(_SOURCES.findall(" ".join(_CITED.findall(entry.body)))):
+            if (source := self._items.of_id(name)) is not None:
+                found.append(Related("comes from", source))
+        try:
+            self._add_of_files(item, entry, found)
+        except engine.MemsearchError as error:
+            problem = problem or str(error)
+        return found, problem
+
+    def _add_on_topic(self, item: Item, found: list[Related]) -> None:
+        """Append the revision chain of a note, then its less probable supersessions."""
+        words = self._memory.supersession.trace(note=item.entry_id)
+        days = {word.row.entry_id: word.row.day for word in words}
+        for word in words if len(words) > 1 else ():
+            amends = tuple(name for name in word.replaces if name in days)
+            # the owner's override
+            sure = " ✓" if any(word.replaces[name] == 1 for name in amends) else ""
+            how = (
+                f"supersedes {', '.join(days[name] for name in amends)}{sure}"
+                if amends
+                else "the first note"
+            )
+            if word.row.entry_id == item.entry_id:
+                how = f"this note, {how}" if amends else "this note"
+            found.append(Related(how, self._items.of_index(word.row), amends))
+        found += self._perhaps(item, set(days) if len(words) > 1 else {item.entry_id})
+
+    def _perhaps(self, item: Item, listed: set[str]) -> list[Related]:
+        """Return the notes that may supersede this one, or be superseded by it, as Review asks.
+
+        Args:
+            listed: ids of the entries that are not returned.
+        """
+        found = []
+        for pair in self._memory.supersession.pairs(item.entry_id):
+            is_newer = pair.newer.entry_id != item.entry_id
+            other = pair.newer if is_newer else pair.older
+            if pair.sure >= _PERHAPS and other.entry_id not in listed:
+                how = "supersedes it" if is_newer else "superseded by it"
+                amends = (item.entry_id,) if is_newer else ()
+                row = self._items.of_index(other)
+                found.append(Related(f"? {how}, {pair.sure:.0%}", row, amends))
+        return found
+
+    def _add_of_files(self, item: Item, entry: engine.Entry, found: list[Related]) -> None:
+        """Append the notes whose turns wrote to the files that the entry names."""
+        from memsearch_engine import files_named
+
+        for path in dict.fromkeys([*files_named(entry.body), *_PATH.findall(entry.body)][:_FILES]):
+            for act in self._memory.actions.blame(path):
+                is_other = act.entry != item.entry_id
+                if is_other and (other := self._items.of_id(act.entry)) is not None:
+                    found.append(Related(act.path, other))
+
+    def of_turn(self, turn: engine.Turn) -> Item | None:
+        """Return the note that was made from a turn, or None."""
+        try:
+            return self._items.of_id(self._memory.transcripts.note_of_turn(turn).id)
+        except engine.MemsearchError:
+            return None
+
+    def of_case(self, notes: Sequence[str], sessions: Sequence[str]) -> list[Item]:
+        """Return the notes with these ids, and the newest note of each of these sessions.
+
+        Missing notes are left out.
+        """
+        found = [item for name in notes if (item := self._items.of_id(name))]
+        memory = self._memory
+        with engine.Memory(memory.place.root, home=memory.home, everything=True) as everywhere:
+            for session in sessions:
+                answer = everywhere.queries.lexical(f"session:{session}", 1)
+                found += [self._items.of_index(hit.row) for hit in answer.hits]
+        return found
+
+
+def as_markdown(entries: Sequence[engine.Entry], items: Sequence[Item]) -> str:
+    """Return entries as markdown, each under the name of its file."""
+    return "\n\n".join(
+        f"<!-- {os.path.basename(item.path)} -->\n{entry.content}"
+        for entry, item in zip(entries, items)
+    )
+
+
+def export(entries: Sequence[engine.Entry], items: Sequence[Item], path: str) -> str:
+    """Write entries to a new file and return its full path.
+
+    Args:
+        path: JSON if its name ends in ``.json``, else markdown.
+
+    Raises:
+        OSError: the file cannot be written, or exists.
+    """
+    target = os.path.abspath(os.path.expanduser(path))
+    if target.endswith(".json"):
+        document = {"schema_version": 1, "entries": list(map(_as_record, entries, items))}
+        text = msgspec.json.format(msgspec.json.encode(document), indent=2).decode()
+    else:
+        text = as_markdown(entries, items)
+    with open(target, "x", encoding="utf-8") as out:
+        out.write(text + "\n")
+    return target
+
+
+def _as_record(entry: engine.Entry, item: Item) -> dict[str, object]:
+    return {
+        "entry_id": entry.id,
+        "day": item.day,
+        "time": entry.time,
+        "agent": entry.agent,
+        "session": entry.session,
+        "turn": entry.turn,
+        "source": item.path,
+        "content": entry.content,
+        "body": entry.body,
+        "marks": entry.marks,
+    }

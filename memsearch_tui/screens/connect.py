@@ -150,7 +150,7 @@ class ConnectScreen(Page[None]):
             self._stop = None
 
     async def _count_and_take_in(self, agent: ConnectedAgent, stop: threading.Event) -> None:
-        from memsearch_tui.screens.choose import ChoiceRow, ChooseScreen
+        from memsearch_tui.screens.dialogs import ChoiceRow, ChooseScreen
 
         self.say(f"counting the sessions of {agent.title} …")
         try:

@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
 from textual.screen import Screen
 
-from memsearch_tui.widgets.footer import Keys
+from memsearch_tui.widgets.buttons import Keys
 from memsearch_tui.widgets.line_list import LineList
 from memsearch_tui.widgets.pieces import Row
 from memsearch_tui.widgets.status import StatusLine

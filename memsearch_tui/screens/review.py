@@ -201,7 +201,7 @@ class ReviewScreen(Page[Item]):
 
     async def action_answer_group(self, yes: bool) -> None:
         """Ask, then give every case of the group under the cursor the same answer."""
-        from memsearch_tui.screens.ask import AskScreen
+        from memsearch_tui.screens.dialogs import AskScreen
 
         case = self.case
         if case is None:
@@ -243,7 +243,7 @@ class ReviewScreen(Page[Item]):
         await attend(self, "looking for it", finding, self._open, self._complain)
 
     def _open(self, items: list[Item]) -> None:
-        from memsearch_tui.screens.choose import ChoiceRow, ChooseScreen
+        from memsearch_tui.screens.dialogs import ChoiceRow, ChooseScreen
 
         if self.app.screen is not self:
             return  # another screen was opened meanwhile
@@ -299,7 +299,7 @@ class ReviewScreen(Page[Item]):
             text: converts the answer into the text of the decision. '' as an answer leaves the
                 case.
         """
-        from memsearch_tui.screens.ask import AskScreen
+        from memsearch_tui.screens.dialogs import AskScreen
 
         def decided(reply: str | None) -> None:
             words = text(reply) if reply else ""

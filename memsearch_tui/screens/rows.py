@@ -1,14 +1,19 @@
-"""A page of rows with details, read from the engine at intervals."""
+"""Pages of rows with details, read from the engine at intervals: health and activity."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
+from memsearch_engine import MemsearchError
 from textual.binding import Binding, BindingType
 
+from memsearch_tui import activity, health
 from memsearch_tui.activity import Line
-from memsearch_tui.aside import away
+from memsearch_tui.aside import away, write
+from memsearch_tui.counted import many
+from memsearch_tui.library import Library
 from memsearch_tui.screens.page import Page, page_keys
 from memsearch_tui.widgets.pieces import Row
 
@@ -65,3 +70,74 @@ class RowsScreen(Page[None]):
     def _moved(self, by_hand: bool = False) -> None:
         rows = self.lines[self._list.key[0]].detail if self._list.key else []
         self._detail.show(list(rows), keep_place=not by_hand)
+
+
+class HealthScreen(RowsScreen):
+    """Index, service, models, projects and sync."""
+
+    TITLES = "health", "this part, and what mends it"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            "2",
+            "second_model",
+            "Second model",
+            tooltip="Ask a second model, too",
+            id="health.second",
+        )
+    ]
+
+    def __init__(self, library: Library, *, live: bool = True) -> None:
+        super().__init__(self._look, live=live)
+        self._library = library
+        self._state: dict[str, Any] = {}
+        self._making = ""
+
+    def _look(self) -> list[Line]:
+        self._state = self._library.status.health()
+        return health.lines(self._state, self._making)
+
+    def action_second_model(self) -> None:
+        """Download the second model. The service uses it as soon as it has embedded the notes."""
+        second = self._state.get("second", {})
+        if self._making or not second.get("advice"):
+            is_asked = second.get("asked")
+            self.say("the second model is in use" if is_asked else "these notes don't need one")
+            return
+        self._making = "downloading; quitting stops it …"
+        self.run_worker(self._bring(second["name"]), group="second")
+        self.action_reload()
+
+    async def _bring(self, name: str) -> None:
+        try:
+            await away(partial(self._library.memory.models.pull, name))
+            self.say(f"{name} is downloaded and embeds the notes in the background")
+        except MemsearchError as error:
+            self.notify(f"{error} {error.hint}", severity="error")
+        finally:
+            self._making = ""
+            self.action_reload()
+
+
+class ActivityScreen(RowsScreen):
+    """Capture, costs, failures and the injection log; each row opens its details."""
+
+    TITLES = "activity", "details"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+r", "retry", "Redo what failed", id="activity.retry")
+    ]
+
+    def __init__(self, library: Library, *, live: bool = True) -> None:
+        super().__init__(
+            lambda: activity.lines(library.status.activity(), library.today()), live=live
+        )
+        self._library = library
+
+    async def action_retry(self) -> None:
+        """Retry failed events and summaries, and read the page again."""
+
+        def begun(count: int) -> None:
+            self.say(f"{many(count, 'failure')} tried again" if count else "nothing has failed")
+            self.action_reload()
+
+        retry = self._library.memory.capture.retry
+        await write(self, "trying them again", retry, begun, self._complain)

@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
-from memsearch_tui.widgets.footer import Keys
+from memsearch_tui.widgets.buttons import Keys
 from memsearch_tui.widgets.line_list import LineList
 from memsearch_tui.widgets.pieces import Row
 from memsearch_tui.widgets.render import legend

@@ -10,7 +10,7 @@ from rich.text import Text
 from textual import events
 from textual.widgets import TextArea
 
-from memsearch_tui.widgets.typing import InOrder
+from memsearch_tui.widgets.query import InOrder
 
 
 class EntryEditor(InOrder, TextArea):

@@ -1,9 +1,12 @@
-"""The search box. It completes filters: ``agent:co`` -> ``agent:codex``, accepted with right."""
+"""The search box, and the order of typed keys.
+
+The box completes filters: ``agent:co`` -> ``agent:codex``, accepted with right.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from memsearch_engine import shown_line
 from textual import events
@@ -13,7 +16,13 @@ from textual.widgets import Input
 
 from memsearch_tui.aside import away
 from memsearch_tui.library import Library
-from memsearch_tui.widgets.typing import InOrder
+
+if TYPE_CHECKING:
+    from textual.widget import Widget
+
+    _Base = Widget
+else:
+    _Base = object
 
 _DATES = ("today", "yesterday", "7d", "30d", "90d", "mon", "14-mar", "last-march")
 
@@ -36,6 +45,24 @@ def _values(name: str) -> Sequence[str]:
     if known and known.is_date:
         return _DATES[2:] if name == "after" else _DATES
     return known.values if known else ()
+
+
+class InOrder(_Base):
+    """A mixin for Input or TextArea.
+
+    Textual runs a key's binding (backspace, ctrl+u, an arrow) only after the key has bubbled up to
+    the app, but inserts letters at once. Fast typing, or typing while the app is busy, would be
+    applied in another order.
+    """
+
+    async def _on_key(self, event: events.Key) -> None:
+        bound = self._bindings.key_to_bindings.get(event.key, ())
+        if bound and not event.is_printable and not bound[0].action.startswith("scroll_"):
+            event.stop()
+            event.prevent_default()
+            await self.run_action(bound[0].action)
+            return
+        await super()._on_key(event)
 
 
 class QueryBox(InOrder, Input):

@@ -13,7 +13,7 @@ from typing import Any
 import psutil
 import pytest
 
-from memsearch_tui.mcp_server import stdio
+from memsearch_tui.mcp_server import serve
 from tests.conftest import Box, until
 
 pytest.importorskip("mcp")
@@ -121,6 +121,6 @@ def test_it_ends_when_its_client_is_killed_and_another_process_holds_the_pipe(
 
 
 def test_the_way_to_the_client_is_there_as_long_as_nobody_is_orphaned():
-    chain = stdio.parents()
-    assert stdio.are_there(chain)
-    assert not stdio.are_there([(os.getpid(), 1 << 30)])
+    chain = serve.parents()
+    assert serve.are_there(chain)
+    assert not serve.are_there([(os.getpid(), 1 << 30)])

@@ -10,7 +10,7 @@ from textual.widgets import Input
 
 from memsearch_tui.app import THEMES
 from memsearch_tui.widgets import lines
-from memsearch_tui.widgets.contrast import LEAST, ratio
+from memsearch_tui.widgets.lines import LEAST, ratio
 
 _SLACK = 0.05  # colours are whole numbers
 

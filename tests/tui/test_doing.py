@@ -16,9 +16,8 @@ from textual.widgets import Input, TextArea
 from memsearch_tui.aside import WorkingScreen
 from memsearch_tui.counted import quoted
 from memsearch_tui.screens.changes import ChangesScreen
-from memsearch_tui.screens.choose import ChooseScreen
-from memsearch_tui.screens.conflict import ConflictScreen
 from memsearch_tui.screens.connect import ConnectScreen
+from memsearch_tui.screens.dialogs import ChooseScreen, ConflictScreen
 from memsearch_tui.screens.keys import KeysScreen
 from memsearch_tui.screens.review import ReviewScreen
 from memsearch_tui.widgets.query import without_unfinished_filter

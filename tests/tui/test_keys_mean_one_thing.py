@@ -7,16 +7,14 @@ from collections import defaultdict
 from textual.binding import Binding
 
 from memsearch_tui.app import MemsearchApp
-from memsearch_tui.screens.activity import ActivityScreen
 from memsearch_tui.screens.agent_files import AgentFilesScreen
 from memsearch_tui.screens.browse import BrowseScreen
 from memsearch_tui.screens.changes import ChangesScreen
 from memsearch_tui.screens.connect import ConnectScreen
-from memsearch_tui.screens.health import HealthScreen
 from memsearch_tui.screens.projects import ProjectsScreen
 from memsearch_tui.screens.related import RelatedScreen
 from memsearch_tui.screens.review import ReviewScreen
-from memsearch_tui.screens.rows import RowsScreen
+from memsearch_tui.screens.rows import ActivityScreen, HealthScreen, RowsScreen
 from tests.tui.test_flows import drive, settled
 
 PAGES = (

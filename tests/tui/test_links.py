@@ -6,8 +6,8 @@ import webbrowser
 
 import pytest
 
-from memsearch_tui.screens.browse.links import web_host
-from memsearch_tui.screens.choose import ChooseScreen
+from memsearch_tui.screens.browse.conversation import web_host
+from memsearch_tui.screens.dialogs import ChooseScreen
 from tests.tui.test_flows import drive, settled
 
 TEXT = (

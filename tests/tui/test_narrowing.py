@@ -6,7 +6,7 @@ import pytest
 from memsearch_engine import Answer, Memory, UsageError
 
 from memsearch_tui.library import Library
-from memsearch_tui.library.hits import has_only_filters
+from memsearch_tui.library.rows import has_only_filters
 from memsearch_tui.timeline import Timeline
 from tests.tui.test_flows import drive, settled, titles
 

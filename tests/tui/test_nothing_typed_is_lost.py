@@ -19,9 +19,8 @@ from memsearch_tui.aside import WorkingScreen
 from memsearch_tui.library import Library
 from memsearch_tui.screens.browse import BrowseScreen
 from memsearch_tui.screens.changes import ChangesScreen
-from memsearch_tui.screens.choose import ChooseScreen
-from memsearch_tui.screens.conflict import ConflictScreen
 from memsearch_tui.screens.connect import ConnectScreen
+from memsearch_tui.screens.dialogs import ChooseScreen, ConflictScreen
 from memsearch_tui.widgets.line_list import LineList
 from tests.tui.conftest import Held, until
 from tests.tui.test_flows import drive, settled, titles

@@ -24,7 +24,7 @@ from textual.widgets import Input
 from memsearch_tui.app import MemsearchApp
 from memsearch_tui.connecting import ConnectedAgent
 from memsearch_tui.library import HeaderState, Item, Library, Related
-from memsearch_tui.library.related import RelatedNotes
+from memsearch_tui.library.notes import RelatedNotes
 from memsearch_tui.library.status import MemoryStatus
 from memsearch_tui.review import ReviewItem
 

@@ -12,13 +12,12 @@ from rich.cells import cell_len
 from rich.style import Style
 
 from memsearch_tui.library import Item
-from memsearch_tui.library.days import NoteDays
+from memsearch_tui.library.days import KnownProjects, NoteDays
 from memsearch_tui.library.notes import NoteReader
-from memsearch_tui.library.projects import KnownProjects
 from memsearch_tui.library.status import MemoryStatus
 from memsearch_tui.screens.browse import BrowseScreen
 from memsearch_tui.screens.browse.search import _counted, _whole
-from memsearch_tui.widgets.footer import Keys
+from memsearch_tui.widgets.buttons import Keys
 from memsearch_tui.widgets.lines import Lines
 from memsearch_tui.widgets.pieces import drawable, wrap
 from tests.tui.conftest import until

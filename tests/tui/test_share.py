@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memsearch_tui.screens.choose import ChooseScreen
+from memsearch_tui.screens.dialogs import ChooseScreen
 from tests.tui.test_doing import text_of
 from tests.tui.test_flows import drive, settled
 

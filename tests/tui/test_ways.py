@@ -12,8 +12,8 @@ from memsearch_tui.app import MemsearchApp
 from memsearch_tui.library import Library
 from memsearch_tui.screens.browse import DEMO
 from memsearch_tui.screens.review import ReviewScreen
+from memsearch_tui.widgets.buttons import Keys
 from memsearch_tui.widgets.calendar import WEEKS, Calendar
-from memsearch_tui.widgets.footer import Keys
 from tests.tui.conftest import SESSION, until
 from tests.tui.test_flows import drive, settled, shown, titles
 

@@ -15,14 +15,13 @@ from textual.widgets import Input
 from memsearch_tui import activity, health
 from memsearch_tui.library import Item, Library, ProjectRow
 from memsearch_tui.review import TITLES, titled
-from memsearch_tui.screens.ask import AskScreen
 from memsearch_tui.screens.browse.rows import EntryRows
 from memsearch_tui.screens.browse.state import BrowseState
+from memsearch_tui.screens.dialogs import AskScreen
 from memsearch_tui.screens.projects import ProjectsScreen
 from memsearch_tui.timeline import Hits
+from memsearch_tui.widgets.buttons import Header, Keys
 from memsearch_tui.widgets.diff import diff_rows
-from memsearch_tui.widgets.footer import Keys
-from memsearch_tui.widgets.header import Header
 from memsearch_tui.widgets.pieces import LINE_BREAK, cut
 from tests.tui.conftest import until
 from tests.tui.test_flows import drive, settled

@@ -1,4 +1,4 @@
-"""Commands for the selected notes: delete, undo, redo, copy, export."""
+"""Commands for the selected notes: delete, undo, redo, copy whole or in part, export."""
 
 from __future__ import annotations
 
@@ -6,17 +6,19 @@ import contextlib
 from functools import partial
 
 import memsearch_engine as engine
+import msgspec
 from memsearch_engine import Conflict, Entry, MemsearchError
 
 from memsearch_tui.aside import away
 from memsearch_tui.counted import many, quoted
 from memsearch_tui.library import Item
-from memsearch_tui.library.export import as_markdown, export
+from memsearch_tui.library.notes import as_markdown, export
 from memsearch_tui.screens.browse.conversation import Conversation
 from memsearch_tui.screens.browse.desk import Desk
 from memsearch_tui.screens.browse.search import SearchController
 from memsearch_tui.timeline import Key
 from memsearch_tui.widgets import render
+from memsearch_tui.widgets.render import code_blocks, links, spans_of_code
 
 
 class Selection:
@@ -173,8 +175,7 @@ class Changes:
 
     def copy_part(self) -> None:
         """Let the user choose a code block, a link or code of the open text, and copy it."""
-        from memsearch_tui.extracts import extracts
-        from memsearch_tui.screens.choose import ChoiceRow, ChooseScreen
+        from memsearch_tui.screens.dialogs import ChoiceRow, ChooseScreen
 
         turn = self._conversation.turn if self._state.level == "turn" else None
         entry = self._state.entry
@@ -198,7 +199,7 @@ class Changes:
 
     def export(self) -> None:
         """Write the selected notes to a file: JSON if its name ends in ``.json``, else markdown."""
-        from memsearch_tui.screens.ask import AskScreen
+        from memsearch_tui.screens.dialogs import AskScreen
 
         chosen = self._selection.items()
         if not chosen:
@@ -222,3 +223,24 @@ class Changes:
         question = f"Export {count} to (.md or .json)"
         screen = AskScreen(question, f"notes-{chosen[0].day}.md")
         self._desk.screen.app.push_screen(screen, decided)
+
+
+class Extract(msgspec.Struct, frozen=True):
+    """A part of a text. ``kind`` names it for people."""
+
+    kind: str
+    text: str
+
+    @property
+    def title(self) -> str:
+        """The text in one line."""
+        lines = self.text.strip().split("\n")
+        return lines[0] + (f" … {len(lines)} lines" if len(lines) > 1 else "")
+
+
+def extracts(text: str) -> list[Extract]:
+    """Return the parts of a markdown text, each once: blocks, then links, then code in lines."""
+    found = [Extract("block", block) for block in code_blocks(text)]
+    found += [Extract("link", address) for address in links(text)]
+    found += [Extract("code", code) for code in spans_of_code(text)]
+    return list({one.text: one for one in reversed(found) if one.text.strip()}.values())[::-1]

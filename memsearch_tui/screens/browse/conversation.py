@@ -1,4 +1,5 @@
-"""The conversation behind a note: its turns, search in its text, resuming it in its agent.
+"""The conversation behind a note: its turns, search in its text, resuming it in its agent; and the
+web links of the open text.
 
 Nothing here writes.
 """
@@ -10,11 +11,13 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from functools import partial
+from urllib.parse import urlsplit
 
 import memsearch_engine as engine
 from memsearch_engine import shown_line
 
 from memsearch_tui.aside import away
+from memsearch_tui.commands import PaletteCommand
 from memsearch_tui.counted import many
 from memsearch_tui.library import Item
 from memsearch_tui.screens.browse.desk import Desk
@@ -118,7 +121,7 @@ class Conversation:
 
     def ask_for_turn(self) -> None:
         """Ask for the number of a turn, and show it."""
-        from memsearch_tui.screens.ask import AskScreen
+        from memsearch_tui.screens.dialogs import AskScreen
 
         if self.found is None:
             return
@@ -142,7 +145,7 @@ class Conversation:
 
     def ask_for_text(self) -> None:
         """Ask for words, and search them in the open note or in all turns of the conversation."""
-        from memsearch_tui.screens.ask import AskScreen
+        from memsearch_tui.screens.dialogs import AskScreen
 
         def decided(answer: str | None) -> None:
             if answer:
@@ -242,3 +245,75 @@ class Conversation:
 
         looking = away(partial(self._state.library.related.of_turn, turn))
         await self._desk.read("looking for its note", looking, known, self._desk.warn)
+
+
+def web_host(address: str) -> str:
+    """Return the host of an ``http`` or ``https`` address; '' for any other text.
+
+    The text of a note is untrusted, so no other kind of address is opened.
+    """
+    if not address.isprintable() or any(sign.isspace() for sign in address):
+        return ""
+    try:
+        parts = urlsplit(address)
+        return (parts.hostname or "") if parts.scheme.lower() in ("http", "https") else ""
+    except ValueError:
+        return ""
+
+
+class Links:
+    """Shows the links of the open text, and opens the chosen one."""
+
+    def __init__(self, desk: Desk, conversation: Conversation) -> None:
+        self._desk, self._state, self._conversation = desk, desk.state, conversation
+
+    def commands(self) -> list[PaletteCommand]:
+        """Return the commands of the palette."""
+        return [PaletteCommand("Open a link", "text", self.choose, "open link url browser web")]
+
+    def open_or_unfold(self) -> None:
+        """Show the links of a note. In a conversation, unfold the output of tools."""
+        if self._state.level == "turn":
+            self._conversation.unfold()
+        else:
+            self.choose()
+
+    def choose(self) -> None:
+        """Show each link with its host; the chosen one is opened."""
+        from memsearch_tui.screens.dialogs import ChoiceRow, ChooseScreen
+
+        if self._state.editing:
+            return
+        turn = self._conversation.turn if self._state.level == "turn" else None
+        entry = self._state.entry
+        text = render.turn_markdown(turn) if turn else entry.body if entry else ""
+        found = {link: host for link in render.links(text) if (host := web_host(link))}
+        if not found:
+            self._desk.say("This text has no web link.", for_s=3)
+            return
+        # the host is what a person must judge, and a long address hides it
+        rows = [ChoiceRow(link, host, link) for link, host in found.items()]
+        self._desk.screen.app.push_screen(
+            ChooseScreen("open in the browser", rows),
+            lambda link: self._desk.start(partial(self._open, link), "link") if link else None,
+        )
+
+    async def _open(self, link: str) -> None:
+        """Open a link, or copy it where no browser can be used."""
+        import webbrowser
+
+        app = self._desk.screen.app
+        try:
+            browser = webbrowser.get()
+        except webbrowser.Error:
+            browser = None
+        # a browser of the terminal would draw over the app
+        if browser is None or type(browser) is webbrowser.GenericBrowser:
+            opened = False
+        else:
+            opened = await away(lambda: browser.open(link))
+        if opened:
+            self._desk.say(f"opened {link}")
+        else:
+            app.copy_to_clipboard(link)
+            self._desk.say(f"no browser opens here; the link was copied: {link}")

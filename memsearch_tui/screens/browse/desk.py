@@ -1,20 +1,25 @@
-"""What all controllers of the browse screen share: state, panes, status line, saved state."""
+"""What all controllers of the browse screen share: state, panes, status line, saved state; and the
+thread that follows the service.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
+import memsearch_engine as engine
+from memsearch_engine import MemsearchError
 from textual.screen import Screen
 from textual.widgets import Input
 
 from memsearch_tui.aside import attend, write
 from memsearch_tui.saved import SavedState
 from memsearch_tui.screens.browse.state import LEVELS, BrowseState
+from memsearch_tui.widgets.buttons import Header
 from memsearch_tui.widgets.calendar import Calendar
-from memsearch_tui.widgets.header import Header
 from memsearch_tui.widgets.line_list import LineList
 from memsearch_tui.widgets.query import QueryBox
 from memsearch_tui.widgets.status import MESSAGE_S, StatusLine
@@ -157,3 +162,55 @@ class Desk:
             screen.set_focus(target)
         screen.refresh_bindings()
         self.panes.reader.entitle("conversation" if level == "turn" else "note")
+
+
+_WAIT_S = 10  # longest wait before checking for another project
+_RETRY_S = 5.0  # between two attempts to reach the service
+
+
+class Follower:
+    """Calls *changed* in the app's thread at each new state of the index."""
+
+    def __init__(self, desk: Desk, changed: Callable[[engine.IndexStatus], None]) -> None:
+        self._desk, self._changed = desk, changed
+        self._stop = threading.Event()
+
+    def start(self) -> None:
+        """Begin to follow."""
+        threading.Thread(target=self._follow, name="follow", daemon=True).start()
+
+    def stop(self) -> None:
+        """End soon. *changed* is not called any more."""
+        self._stop.set()
+
+    def _call(self, work: Callable[..., None], *arguments: Any) -> None:
+        if not self._stop.is_set():
+            self._desk.screen.app.call_from_thread(work, *arguments)
+
+    def _follow(self) -> None:
+        while not self._stop.is_set():
+            try:
+                self._follow_library()
+            except MemsearchError as error:
+                if not self._stop.is_set():
+                    text = f"words only: {error}"
+                    self._call(self._desk.status.set_service, text)
+                    self._stop.wait(_RETRY_S)
+            except RuntimeError:  # the app is closing
+                return
+
+    def _follow_library(self) -> None:
+        """Follow until another library is opened.
+
+        Raises:
+            MemsearchError: the service cannot be reached.
+        """
+        library, version = self._desk.state.library, -1
+        library.memory.capture.inbox(timeout_s=60)
+        library.memory.index()
+        for state in library.memory.changes(every_s=_WAIT_S):
+            if self._stop.is_set() or self._desk.state.library is not library:
+                return
+            if state.version != version:
+                version = state.version
+                self._call(self._changed, state)

@@ -94,7 +94,7 @@ class Editor:
 
     def new_on(self) -> None:
         """Begin a note of another day."""
-        from memsearch_tui.screens.day import DayScreen
+        from memsearch_tui.screens.dialogs import DayScreen
 
         state = self._state
         folder = state.library.writer.project_of_new(state.item).memory
@@ -308,7 +308,7 @@ class Editor:
         self._desk.say(f"saved · u takes it back{secrets}", for_s=4)
 
     async def _conflict(self, draft: drafts.EditDraft, mine: str) -> None:
-        from memsearch_tui.screens.conflict import ConflictScreen
+        from memsearch_tui.screens.dialogs import ConflictScreen
 
         library = self._state.library
         try:

@@ -1,5 +1,5 @@
-"""The owner's marks of notes: pinned, expiring, superseded, confidence, shared; and facts for the
-long-term memory.
+"""What the owner decides about notes: marks (pinned, expiring, superseded, confidence), sharing
+with the team, and facts for the long-term memory.
 """
 
 from __future__ import annotations
@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import date
 from functools import partial
+from typing import Protocol
 
 import memsearch_engine as engine
 
@@ -17,10 +18,160 @@ from memsearch_tui.library import Item
 from memsearch_tui.screens.browse.changes import Changes, Selection
 from memsearch_tui.screens.browse.conversation import Conversation
 from memsearch_tui.screens.browse.desk import Desk
-from memsearch_tui.screens.browse.facts import Facts
 from memsearch_tui.screens.browse.search import SearchController
-from memsearch_tui.screens.browse.sharing import ShareController
-from memsearch_tui.screens.choose import ChoiceRow
+from memsearch_tui.screens.dialogs import ChoiceRow
+
+
+class Facts:
+    """Asks for facts and writes them."""
+
+    def __init__(self, desk: Desk, selection: Selection) -> None:
+        self._desk, self._state, self._selection = desk, desk.state, selection
+
+    def commands(self) -> list[PaletteCommand]:
+        """Return the commands of the palette."""
+        group = "long-term memory"
+        remember = "remember fact always tell"
+        return [
+            PaletteCommand("Remember as a fact", group, self.remember, remember),
+            PaletteCommand("Forget facts", group, self.forget, "forget remove fact"),
+        ]
+
+    def remember(self) -> None:
+        """Ask for a fact that is injected into every new session of the project."""
+        from memsearch_tui.screens.dialogs import AskScreen
+
+        if self._state.editing:
+            return
+        chosen, library = self._selection.items(), self._state.library
+        place = library.writer.project_of_new(chosen[0] if chosen else None)
+
+        def noted(fact: engine.Fact) -> None:
+            self._desk.say(f"remembered: {fact.text} · every new session gets it")
+
+        def decided(text: str | None) -> None:
+            if text:
+                work = partial(library.writer.remember, text, place.root)
+                self._desk.start_write("remembering", work, noted)
+
+        text = chosen[0].title if chosen else ""
+        screen = AskScreen(f"A fact for every session of {place.name}", text)
+        self._desk.screen.app.push_screen(screen, decided)
+
+    def forget(self) -> None:
+        """Ask for words, and remove facts that contain them."""
+        from memsearch_tui.screens.dialogs import AskScreen
+
+        memory = self._state.library.memory
+
+        async def look(words: str) -> None:
+            looking = away(partial(memory.forgettable, words))
+            await self._desk.read("looking", looking, partial(self._choose, words))
+
+        def asked(words: str | None) -> None:
+            if words:
+                self._desk.start(partial(look, words), "edit")
+
+        if not self._state.editing:
+            screen = AskScreen("Forget facts with these words", "")
+            self._desk.screen.app.push_screen(screen, asked)
+
+    def _choose(self, words: str, matches: list[engine.Match]) -> None:
+        from memsearch_tui.screens.dialogs import ChoiceRow, ChooseScreen
+
+        def forgotten(number: int) -> None:
+            self._desk.say(f"forgotten · `memsearch longterm restore {number}` brings it back")
+
+        def decided(name: str | None) -> None:
+            if name:
+                chosen = matches if name == "all" else [matches[int(name)]]
+                work = partial(self._state.library.memory.forget, words, chosen)
+                self._desk.start_write("forgetting", work, forgotten)
+
+        choices = [ChoiceRow(str(n), match.line, match.name) for n, match in enumerate(matches)]
+        choices += [ChoiceRow("all", f"all {len(choices)}")] if len(choices) > 1 else []
+        if choices:
+            self._desk.screen.app.push_screen(ChooseScreen("forget", choices), decided)
+        else:
+            self._desk.say("nothing in the long-term memory has these words")
+
+
+_COPIES, _LINES = 4, 4  # shown copies, and lines of each
+
+
+class WriteNotice(Protocol):
+    """Shows that the selected notes were written."""
+
+    def __call__(self, text: str, for_s: float = ...) -> None:
+        """Show *text* for *for_s* seconds."""
+        ...
+
+
+class ShareController:
+    """Writes copies of notes into the project's shared folder, and removes them."""
+
+    def __init__(self, desk: Desk, selection: Selection, done: WriteNotice) -> None:
+        self._desk, self._state, self._selection, self._done = desk, desk.state, selection, done
+
+    def share(self) -> None:
+        """Preview the copies of the selected notes, and write them."""
+        chosen = self._selection.items()
+        if chosen and not self._state.editing:
+            self._desk.start(partial(self._plan, chosen), "edit")
+
+    async def _plan(self, chosen: list[Item]) -> None:
+        looking = away(partial(self._state.library.writer.plan_share, chosen))
+        await self._desk.read("looking", looking, self._decide)
+
+    def _decide(self, planned: tuple[str, list[engine.PlannedShare]]) -> None:
+        from memsearch_tui.screens.dialogs import ChoiceRow, ChooseScreen
+
+        root, copies = planned
+        new = [one for one in copies if one.change.name in ("NEW", "CHANGED")]
+        reasons = [one.why or "it is shared as it is" for one in copies if one not in new]
+        why = "; ".join(dict.fromkeys(reasons))
+        if not new:
+            self._desk.say(f"nothing to share: {why}")
+            return
+
+        def shared(files: list[str]) -> None:
+            count = many(len(files), "file")
+            self._done(f"shared, in {count}: commit .memsearch/shared · u takes it back", for_s=15)
+
+        def decided(word: str | None) -> None:
+            if word == "yes":
+                work = partial(self._state.library.writer.share, root, new)
+                self._desk.start_write("sharing", work, shared)
+
+        secrets = sum(len(one.replaced) for one in new)
+        removed = f", {secrets} left out" if secrets else ""
+        lines = [line for one in new[:_COPIES] for line in _text(one)[:_LINES]]
+        lines += [f"{len(copies) - len(new)} not: {why}"] if why else []
+        question = f"Write {many(len(new), 'copy')} into .memsearch/shared"
+        note = f"without secrets and paths of this machine{removed}"
+        choices = [ChoiceRow("yes", question, note)]
+        choices += [ChoiceRow(f"no {n}", f"  {line.lstrip('- ')}") for n, line in enumerate(lines)]
+        screen = ChooseScreen(f"share as {new[0].author}", choices)
+        self._desk.screen.app.push_screen(screen, decided)
+
+    def withdraw(self) -> None:
+        """Remove the selected shared notes from the work tree."""
+        chosen = self._selection.items()
+        count = many(len(chosen), "note")
+
+        def done(_: object) -> None:
+            self._done(f"taken back: {count}; commit that · u brings it back")
+
+        if chosen and not self._state.editing:
+            work = partial(self._state.library.writer.withdraw, chosen)
+            self._desk.start_write("taking back", work, done)
+
+
+def _text(planned: engine.PlannedShare) -> list[str]:
+    """Return the lines of a copy without heading and anchors."""
+    beginnings = ("### ", "<!--")
+    return [line for line in planned.lines if line.strip() and not line.startswith(beginnings)]
+
 
 _NEWER = 12  # notes that are offered as the newer version
 _LEVELS = ("low", "medium", "high")
@@ -79,7 +230,7 @@ class Marks:
 
     def choose(self) -> None:
         """Show the menu of marks."""
-        from memsearch_tui.screens.choose import ChooseScreen
+        from memsearch_tui.screens.dialogs import ChooseScreen
 
         chosen = self._selection.items()
         if not chosen or self._state.editing or self._conversation.is_elsewhere():
@@ -159,7 +310,7 @@ class Marks:
 
     def expire(self) -> None:
         """Ask for the last day on which the selected notes are valid."""
-        from memsearch_tui.screens.ask import AskScreen
+        from memsearch_tui.screens.dialogs import AskScreen
 
         chosen, today = self._selection.items(), self._state.library.today()
 
@@ -179,7 +330,7 @@ class Marks:
 
     def supersede(self) -> None:
         """Search for the newer note, and choose it."""
-        from memsearch_tui.screens.ask import AskScreen
+        from memsearch_tui.screens.dialogs import AskScreen
 
         chosen, memory = self._selection.items(), self._state.library.memory
         if not chosen or self._state.editing:
@@ -197,7 +348,7 @@ class Marks:
         self._desk.screen.app.push_screen(screen, asked)
 
     def _choose_newer(self, chosen: list[Item], answer: engine.Answer) -> None:
-        from memsearch_tui.screens.choose import ChoiceRow, ChooseScreen
+        from memsearch_tui.screens.dialogs import ChoiceRow, ChooseScreen
 
         old = {item.entry_id for item in chosen}
         rows = {hit.row.entry_id: hit.row for hit in answer.hits if hit.row.entry_id not in old}
@@ -217,7 +368,7 @@ class Marks:
 
 def _choices(chosen: list[Item]) -> list[ChoiceRow]:
     """Return the menu for these notes."""
-    from memsearch_tui.screens.choose import ChoiceRow
+    from memsearch_tui.screens.dialogs import ChoiceRow
 
     stale = {item.stale for item in chosen} - {""}
     is_own = not any(item.author for item in chosen)

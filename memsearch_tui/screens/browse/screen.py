@@ -27,11 +27,9 @@ from memsearch_tui.library import Item, Library
 from memsearch_tui.saved import SavedState
 from memsearch_tui.screens.browse import keys
 from memsearch_tui.screens.browse.changes import Changes, Selection
-from memsearch_tui.screens.browse.conversation import Conversation
-from memsearch_tui.screens.browse.desk import Desk, Panes
+from memsearch_tui.screens.browse.conversation import Conversation, Links
+from memsearch_tui.screens.browse.desk import Desk, Follower, Panes
 from memsearch_tui.screens.browse.editor import Editor
-from memsearch_tui.screens.browse.follower import Follower
-from memsearch_tui.screens.browse.links import Links
 from memsearch_tui.screens.browse.listing import NEWEST, TimelineController
 from memsearch_tui.screens.browse.marks import Marks
 from memsearch_tui.screens.browse.reader import Reader
@@ -39,9 +37,8 @@ from memsearch_tui.screens.browse.rows import INDENT, EntryRows, PlaceRows
 from memsearch_tui.screens.browse.search import SearchController
 from memsearch_tui.screens.browse.state import BrowseState
 from memsearch_tui.timeline import Hits, is_heading
+from memsearch_tui.widgets.buttons import Header, Keys
 from memsearch_tui.widgets.calendar import Calendar
-from memsearch_tui.widgets.footer import Keys
-from memsearch_tui.widgets.header import Header
 from memsearch_tui.widgets.line_list import LineList
 from memsearch_tui.widgets.pieces import Row
 from memsearch_tui.widgets.query import FilterSuggester, QueryBox
@@ -458,7 +455,7 @@ class BrowseScreen(Screen[None]):
 
     def ask_for_date(self) -> None:
         """Go to a date; in a conversation, to a turn."""
-        from memsearch_tui.screens.day import DayScreen
+        from memsearch_tui.screens.dialogs import DayScreen
 
         state = self.state
         if state.level == "turn":

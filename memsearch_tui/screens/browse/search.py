@@ -16,7 +16,7 @@ from textual.widgets import Input
 from memsearch_tui.aside import Lane
 from memsearch_tui.counted import many
 from memsearch_tui.library import Item
-from memsearch_tui.library.hits import has_only_filters, hit_rows
+from memsearch_tui.library.rows import has_only_filters, hit_rows
 from memsearch_tui.screens.browse.desk import Desk
 from memsearch_tui.screens.browse.listing import TimelineController
 from memsearch_tui.screens.browse.reader import Reader
@@ -306,7 +306,7 @@ class SearchController:
 
     def choose_saved(self) -> None:
         """Let the user choose a saved search."""
-        from memsearch_tui.screens.choose import ChoiceRow, ChooseScreen
+        from memsearch_tui.screens.dialogs import ChoiceRow, ChooseScreen
 
         saved = self._saved.saved_searches
         if not saved:
@@ -331,7 +331,7 @@ class SearchController:
 
     def choose_as_of(self) -> None:
         """Let the user choose a past day; the search is answered as of each day."""
-        from memsearch_tui.screens.as_of import AsOfScreen
+        from memsearch_tui.screens.dialogs import AsOfScreen
 
         counts, today = self._state.timeline.counts, self._state.library.today()
         if self._state.editing or not counts:
