@@ -39,7 +39,15 @@ class ChoiceRow(msgspec.Struct, frozen=True):
     note: str = ""
 
 
-class ChooseScreen(ModalScreen[str]):
+class _Dialog(ModalScreen[str]):
+    """A dialog that the user can leave without an answer."""
+
+    def action_leave(self) -> None:
+        """Leave without an answer."""
+        self.dismiss("")
+
+
+class ChooseScreen(_Dialog):
     """Dismisses with the name of the chosen row, or '' if the user left."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -91,16 +99,12 @@ border: round $accent; background: $surface; }
         """Choose the row under the cursor."""
         self.dismiss(self._list.key or "")
 
-    def action_leave(self) -> None:
-        """Leave without a choice."""
-        self.dismiss("")
-
 
 class _Line(InOrder, Input):
     pass
 
 
-class AskScreen(ModalScreen[str]):
+class AskScreen(_Dialog):
     """Dismisses with the text, or '' if the user left."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -131,10 +135,6 @@ border: round $accent; border-subtitle-color: $foreground 75%; background: $surf
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Return the text to the caller."""
         self.dismiss(event.value.strip())
-
-    def action_leave(self) -> None:
-        """Leave without an answer."""
-        self.dismiss("")
 
 
 class ConflictScreen(ModalScreen[str]):
@@ -188,7 +188,7 @@ _FORMS = "2026-02-09, 14 mar, mon, 3 weeks ago, last march"
 _HOW = f"{_FORMS} · tab: the calendar, page up a year back · enter goes"
 
 
-class DayScreen(ModalScreen[str]):
+class DayScreen(_Dialog):
     """Dismisses with an ISO day, or '' if the user left."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -259,10 +259,6 @@ border: round $accent; background: $surface; padding: 0 1; }
     def _submitted(self) -> None:
         if self._day:
             self.dismiss(self._day)
-
-    def action_leave(self) -> None:
-        """Leave without a day."""
-        self.dismiss("")
 
 
 _MONTH = 30

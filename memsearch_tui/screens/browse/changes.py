@@ -149,10 +149,7 @@ class Changes:
         from memsearch_tui.screens.changes import ChangesScreen
 
         if not self._state.editing:
-            self._desk.screen.app.push_screen(
-                ChangesScreen(self._state.library),
-                lambda changes: self._restored(changes) if changes else None,
-            )
+            self._desk.open(ChangesScreen(self._state.library), self._restored)
 
     async def copy(self, whole: bool = False) -> None:
         """Copy the text of the selected notes.
@@ -175,8 +172,6 @@ class Changes:
 
     def copy_part(self) -> None:
         """Let the user choose a code block, a link or code of the open text, and copy it."""
-        from memsearch_tui.screens.dialogs import ChoiceRow, ChooseScreen
-
         turn = self._conversation.turn if self._state.level == "turn" else None
         entry = self._state.entry
         text = render.turn_markdown(turn) if turn else entry.body if entry else ""
@@ -186,10 +181,10 @@ class Changes:
         elif len(found) == 1:
             self._copied(found["0"].text)
         else:
-            rows = [ChoiceRow(name, one.title, one.kind) for name, one in found.items()]
-            self._desk.screen.app.push_screen(
-                ChooseScreen("copy a part of the text", rows),
-                lambda name: self._copied(found[name].text) if name else None,
+            self._desk.choose(
+                "copy a part of the text",
+                [(name, one.title, one.kind) for name, one in found.items()],
+                lambda name: self._copied(found[name].text),
             )
 
     def _copied(self, text: str) -> None:
@@ -199,8 +194,6 @@ class Changes:
 
     def export(self) -> None:
         """Write the selected notes to a file: JSON if its name ends in ``.json``, else markdown."""
-        from memsearch_tui.screens.dialogs import AskScreen
-
         chosen = self._selection.items()
         if not chosen:
             return
@@ -216,13 +209,11 @@ class Changes:
         def write(path: str) -> str:
             return export(self._selection.entries(chosen), chosen, path)
 
-        def decided(path: str | None) -> None:
-            if path:
-                self._desk.start_write("exporting", partial(write, path), exported, failed)
+        def decided(path: str) -> None:
+            self._desk.start_write("exporting", partial(write, path), exported, failed)
 
         question = f"Export {count} to (.md or .json)"
-        screen = AskScreen(question, f"notes-{chosen[0].day}.md")
-        self._desk.screen.app.push_screen(screen, decided)
+        self._desk.ask(question, f"notes-{chosen[0].day}.md", decided)
 
 
 class Extract(msgspec.Struct, frozen=True):

@@ -121,19 +121,17 @@ class Conversation:
 
     def ask_for_turn(self) -> None:
         """Ask for the number of a turn, and show it."""
-        from memsearch_tui.screens.dialogs import AskScreen
-
         if self.found is None:
             return
         total = self.found.total
 
-        def decided(answer: str | None) -> None:
-            if answer and answer.isdecimal() and 1 <= int(answer) <= total:
+        def decided(answer: str) -> None:
+            if answer.isdecimal() and 1 <= int(answer) <= total:
                 self._desk.start(partial(self._go_to_turn, int(answer) - 1), "turn")
-            elif answer:
+            else:
                 self._desk.say(f"{answer!r} is none of the turns 1 to {total}")
 
-        self._desk.screen.app.push_screen(AskScreen(f"Go to turn (1 to {total})", ""), decided)
+        self._desk.ask(f"Go to turn (1 to {total})", "", decided)
 
     def unfold(self) -> None:
         """Toggle between all output of tools and three lines of each."""
@@ -145,17 +143,14 @@ class Conversation:
 
     def ask_for_text(self) -> None:
         """Ask for words, and search them in the open note or in all turns of the conversation."""
-        from memsearch_tui.screens.dialogs import AskScreen
 
-        def decided(answer: str | None) -> None:
-            if answer:
-                self._state.sought = answer
-                self._view.mark(self._state.marks())
-                self._desk.start(partial(self.find, 1, at_once=True), "turn")
+        def decided(answer: str) -> None:
+            self._state.sought = answer
+            self._view.mark(self._state.marks())
+            self._desk.start(partial(self.find, 1, at_once=True), "turn")
 
         where = "the conversation" if self._state.level == "turn" else "this text"
-        screen = AskScreen(f"Find in {where}", self._state.sought)
-        self._desk.screen.app.push_screen(screen, decided)
+        self._desk.ask(f"Find in {where}", self._state.sought, decided)
 
     async def find(self, step: int, at_once: bool = False) -> None:
         """Go to the next match; in a conversation, also in other turns.
@@ -280,8 +275,6 @@ class Links:
 
     def choose(self) -> None:
         """Show each link with its host; the chosen one is opened."""
-        from memsearch_tui.screens.dialogs import ChoiceRow, ChooseScreen
-
         if self._state.editing:
             return
         turn = self._conversation.turn if self._state.level == "turn" else None
@@ -292,10 +285,10 @@ class Links:
             self._desk.say("This text has no web link.", for_s=3)
             return
         # the host is what a person must judge, and a long address hides it
-        rows = [ChoiceRow(link, host, link) for link, host in found.items()]
-        self._desk.screen.app.push_screen(
-            ChooseScreen("open in the browser", rows),
-            lambda link: self._desk.start(partial(self._open, link), "link") if link else None,
+        self._desk.choose(
+            "open in the browser",
+            [(link, host, link) for link, host in found.items()],
+            lambda link: self._desk.start(partial(self._open, link), "link"),
         )
 
     async def _open(self, link: str) -> None:

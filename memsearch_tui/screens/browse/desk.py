@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
@@ -136,6 +136,33 @@ class Desk:
             await self.write(what, work, then, failed)
 
         self.start(writing, "edit")
+
+    # -- dialogs
+
+    def ask(self, question: str, value: str, then: Callable[[str], None]) -> None:
+        """Ask for a line of text; *value* is in the box. *then* gets it unless the user leaves."""
+        from memsearch_tui.screens.dialogs import AskScreen
+
+        self.open(AskScreen(question, value), then)
+
+    def choose(
+        self,
+        title: str,
+        choices: Sequence[tuple[str, str] | tuple[str, str, str]],
+        then: Callable[[str], None],
+    ) -> None:
+        """Show a list. *then* gets the name of the chosen row unless the user leaves.
+
+        Args:
+            choices: name, text and note of each row (``ChoiceRow``).
+        """
+        from memsearch_tui.screens.dialogs import ChoiceRow, ChooseScreen
+
+        self.open(ChooseScreen(title, [ChoiceRow(*choice) for choice in choices]), then)
+
+    def open(self, screen: Screen[T], then: Callable[[T], None]) -> None:
+        """Show a screen. *then* gets its result unless the user leaves without one."""
+        self.screen.app.push_screen(screen, lambda result: then(result) if result else None)
 
     # -- levels
 

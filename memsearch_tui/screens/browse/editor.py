@@ -99,15 +99,14 @@ class Editor:
         state = self._state
         folder = state.library.writer.project_of_new(state.item).memory
 
-        def chosen(day: str | None) -> None:
-            if day:
-                self._desk.start(partial(self.open_new, day, folder), "edit")
+        def chosen(day: str) -> None:
+            self._desk.start(partial(self.open_new, day, folder), "edit")
 
         if not state.editing:
             today = state.library.today()
             here = state.item.day if state.item else today
             screen = DayScreen(state.timeline.counts, today, here, "a note of which day")
-            self._desk.screen.app.push_screen(screen, chosen)
+            self._desk.open(screen, chosen)
 
     async def open_new(self, day: str, folder: str) -> None:
         """Open the editor for a new note of *day* (ISO) in a memory folder."""

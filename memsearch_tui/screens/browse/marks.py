@@ -19,7 +19,6 @@ from memsearch_tui.screens.browse.changes import Changes, Selection
 from memsearch_tui.screens.browse.conversation import Conversation
 from memsearch_tui.screens.browse.desk import Desk
 from memsearch_tui.screens.browse.search import SearchController
-from memsearch_tui.screens.dialogs import ChoiceRow
 
 
 class Facts:
@@ -39,8 +38,6 @@ class Facts:
 
     def remember(self) -> None:
         """Ask for a fact that is injected into every new session of the project."""
-        from memsearch_tui.screens.dialogs import AskScreen
-
         if self._state.editing:
             return
         chosen, library = self._selection.items(), self._state.library
@@ -49,49 +46,40 @@ class Facts:
         def noted(fact: engine.Fact) -> None:
             self._desk.say(f"remembered: {fact.text} · every new session gets it")
 
-        def decided(text: str | None) -> None:
-            if text:
-                work = partial(library.writer.remember, text, place.root)
-                self._desk.start_write("remembering", work, noted)
+        def decided(text: str) -> None:
+            work = partial(library.writer.remember, text, place.root)
+            self._desk.start_write("remembering", work, noted)
 
         text = chosen[0].title if chosen else ""
-        screen = AskScreen(f"A fact for every session of {place.name}", text)
-        self._desk.screen.app.push_screen(screen, decided)
+        self._desk.ask(f"A fact for every session of {place.name}", text, decided)
 
     def forget(self) -> None:
         """Ask for words, and remove facts that contain them."""
-        from memsearch_tui.screens.dialogs import AskScreen
-
         memory = self._state.library.memory
 
         async def look(words: str) -> None:
             looking = away(partial(memory.forgettable, words))
             await self._desk.read("looking", looking, partial(self._choose, words))
 
-        def asked(words: str | None) -> None:
-            if words:
-                self._desk.start(partial(look, words), "edit")
+        def asked(words: str) -> None:
+            self._desk.start(partial(look, words), "edit")
 
         if not self._state.editing:
-            screen = AskScreen("Forget facts with these words", "")
-            self._desk.screen.app.push_screen(screen, asked)
+            self._desk.ask("Forget facts with these words", "", asked)
 
     def _choose(self, words: str, matches: list[engine.Match]) -> None:
-        from memsearch_tui.screens.dialogs import ChoiceRow, ChooseScreen
-
         def forgotten(number: int) -> None:
             self._desk.say(f"forgotten · `memsearch longterm restore {number}` brings it back")
 
-        def decided(name: str | None) -> None:
-            if name:
-                chosen = matches if name == "all" else [matches[int(name)]]
-                work = partial(self._state.library.memory.forget, words, chosen)
-                self._desk.start_write("forgetting", work, forgotten)
+        def decided(name: str) -> None:
+            chosen = matches if name == "all" else [matches[int(name)]]
+            work = partial(self._state.library.memory.forget, words, chosen)
+            self._desk.start_write("forgetting", work, forgotten)
 
-        choices = [ChoiceRow(str(n), match.line, match.name) for n, match in enumerate(matches)]
-        choices += [ChoiceRow("all", f"all {len(choices)}")] if len(choices) > 1 else []
+        choices = [(str(n), match.line, match.name) for n, match in enumerate(matches)]
+        choices += [("all", f"all {len(choices)}", "")] if len(choices) > 1 else []
         if choices:
-            self._desk.screen.app.push_screen(ChooseScreen("forget", choices), decided)
+            self._desk.choose("forget", choices, decided)
         else:
             self._desk.say("nothing in the long-term memory has these words")
 
@@ -124,8 +112,6 @@ class ShareController:
         await self._desk.read("looking", looking, self._decide)
 
     def _decide(self, planned: tuple[str, list[engine.PlannedShare]]) -> None:
-        from memsearch_tui.screens.dialogs import ChoiceRow, ChooseScreen
-
         root, copies = planned
         new = [one for one in copies if one.change.name in ("NEW", "CHANGED")]
         reasons = [one.why or "it is shared as it is" for one in copies if one not in new]
@@ -138,7 +124,7 @@ class ShareController:
             count = many(len(files), "file")
             self._done(f"shared, in {count}: commit .memsearch/shared · u takes it back", for_s=15)
 
-        def decided(word: str | None) -> None:
+        def decided(word: str) -> None:
             if word == "yes":
                 work = partial(self._state.library.writer.share, root, new)
                 self._desk.start_write("sharing", work, shared)
@@ -149,10 +135,9 @@ class ShareController:
         lines += [f"{len(copies) - len(new)} not: {why}"] if why else []
         question = f"Write {many(len(new), 'copy')} into .memsearch/shared"
         note = f"without secrets and paths of this machine{removed}"
-        choices = [ChoiceRow("yes", question, note)]
-        choices += [ChoiceRow(f"no {n}", f"  {line.lstrip('- ')}") for n, line in enumerate(lines)]
-        screen = ChooseScreen(f"share as {new[0].author}", choices)
-        self._desk.screen.app.push_screen(screen, decided)
+        choices = [("yes", question, note)]
+        choices += [(f"no {n}", f"  {line.lstrip('- ')}", "") for n, line in enumerate(lines)]
+        self._desk.choose(f"share as {new[0].author}", choices, decided)
 
     def withdraw(self) -> None:
         """Remove the selected shared notes from the work tree."""
@@ -230,15 +215,12 @@ class Marks:
 
     def choose(self) -> None:
         """Show the menu of marks."""
-        from memsearch_tui.screens.dialogs import ChooseScreen
-
         chosen = self._selection.items()
         if not chosen or self._state.editing or self._conversation.is_elsewhere():
             return
         one = quoted(chosen[0].title)
         what = one if len(chosen) == 1 else many(len(chosen), "note")
-        screen = ChooseScreen(what, _choices(chosen))
-        self._desk.screen.app.push_screen(screen, lambda name: self._chosen(name or ""))
+        self._desk.choose(what, _choices(chosen), self._chosen)
 
     def _chosen(self, name: str) -> None:
         word, _, value = name.partition(" ")
@@ -256,8 +238,7 @@ class Marks:
             "share": self.sharing.share,
             "withdraw": self.sharing.withdraw,
         }
-        if word:
-            actions[word]()
+        actions[word]()
 
     def commands(self) -> list[PaletteCommand]:
         """Return the palette's marks that have no key."""
@@ -310,13 +291,9 @@ class Marks:
 
     def expire(self) -> None:
         """Ask for the last day on which the selected notes are valid."""
-        from memsearch_tui.screens.dialogs import AskScreen
-
         chosen, today = self._selection.items(), self._state.library.today()
 
-        def decided(answer: str | None) -> None:
-            if not answer:
-                return
+        def decided(answer: str) -> None:
             try:
                 day = date.fromisoformat(answer).isoformat()
             except ValueError:
@@ -325,13 +302,10 @@ class Marks:
             self._start_mark(chosen, "expires", day, f"expires {day}")
 
         if chosen and not self._state.editing:
-            screen = AskScreen("Expires after the day", today)
-            self._desk.screen.app.push_screen(screen, decided)
+            self._desk.ask("Expires after the day", today, decided)
 
     def supersede(self) -> None:
         """Search for the newer note, and choose it."""
-        from memsearch_tui.screens.dialogs import AskScreen
-
         chosen, memory = self._selection.items(), self._state.library.memory
         if not chosen or self._state.editing:
             return
@@ -340,62 +314,53 @@ class Marks:
             looking = away(partial(memory.queries.lexical, words, _NEWER))
             await self._desk.read("searching", looking, partial(self._choose_newer, chosen))
 
-        def asked(words: str | None) -> None:
-            if words:
-                self._desk.start(partial(look, words), "edit")
+        def asked(words: str) -> None:
+            self._desk.start(partial(look, words), "edit")
 
-        screen = AskScreen("Words of the note that supersedes it", chosen[0].title)
-        self._desk.screen.app.push_screen(screen, asked)
+        self._desk.ask("Words of the note that supersedes it", chosen[0].title, asked)
 
     def _choose_newer(self, chosen: list[Item], answer: engine.Answer) -> None:
-        from memsearch_tui.screens.dialogs import ChoiceRow, ChooseScreen
-
         old = {item.entry_id for item in chosen}
         rows = {hit.row.entry_id: hit.row for hit in answer.hits if hit.row.entry_id not in old}
-        choices = [
-            ChoiceRow(name, f"{row.day} {row.time}", row.title) for name, row in rows.items()
-        ]
+        choices = [(name, f"{row.day} {row.time}", row.title) for name, row in rows.items()]
 
-        def decided(newer: str | None) -> None:
-            if newer:
-                self._start_mark(chosen, "superseded-by", newer, "superseded")
+        def decided(newer: str) -> None:
+            self._start_mark(chosen, "superseded-by", newer, "superseded")
 
         if choices:
-            self._desk.screen.app.push_screen(ChooseScreen("superseded by", choices), decided)
+            self._desk.choose("superseded by", choices, decided)
         else:
             self._desk.say("no other note has these words")
 
 
-def _choices(chosen: list[Item]) -> list[ChoiceRow]:
-    """Return the menu for these notes."""
-    from memsearch_tui.screens.dialogs import ChoiceRow
-
+def _choices(chosen: list[Item]) -> list[tuple[str, str, str]]:
+    """Return the menu for these notes: name, text and note of each row."""
     stale = {item.stale for item in chosen} - {""}
     is_own = not any(item.author for item in chosen)
     have = set.intersection(*(set(item.marks) for item in chosen))
     not_injected = "not injected into sessions"
     choices = [
-        ChoiceRow("pin", "Unpin" if "pin" in have else "Pin", "ranks higher, never fades"),
-        ChoiceRow("expire", "Let it expire on a day", "ranks last from then on"),
-        ChoiceRow("supersede", "Superseded by another note", "ranks last"),
+        ("pin", "Unpin" if "pin" in have else "Pin", "ranks higher, never fades"),
+        ("expire", "Let it expire on a day", "ranks last from then on"),
+        ("supersede", "Superseded by another note", "ranks last"),
     ]
     for level in _LEVELS:
         note = not_injected if level == "low" else ""
-        choices.append(ChoiceRow(f"confidence {level}", f"Confidence: {level}", note))
+        choices.append((f"confidence {level}", f"Confidence: {level}", note))
     if stale:
         why = "what is gone from the repository does not count against it"
-        choices.append(ChoiceRow("holds", "Still true", why))
+        choices.append(("holds", "Still true", why))
     if stale & {"moved", "partly"}:
-        choices.append(ChoiceRow("paths", "Put the new paths in", "of files that moved"))
+        choices.append(("paths", "Put the new paths in", "of files that moved"))
     choices += [
-        ChoiceRow(f"off {name}", f"Take back: {words}")
+        (f"off {name}", f"Take back: {words}", "")
         for name, words in _MARKED.items()
         if name in have
     ]
-    choices.append(ChoiceRow("remember", "Remember as a fact", "for every session of the project"))
+    choices.append(("remember", "Remember as a fact", "for every session of the project"))
     if is_own:
         where = "a copy in .memsearch/shared, which you commit"
-        choices.append(ChoiceRow("share", "Share with the team", where))
+        choices.append(("share", "Share with the team", where))
     else:
-        choices.append(ChoiceRow("withdraw", "Take back from the team", "out of .memsearch/shared"))
-    return [*choices, ChoiceRow("forget", "Forget facts", "out of the long-term memory")]
+        choices.append(("withdraw", "Take back from the team", "out of .memsearch/shared"))
+    return [*choices, ("forget", "Forget facts", "out of the long-term memory")]

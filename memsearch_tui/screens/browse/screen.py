@@ -464,7 +464,7 @@ class BrowseScreen(Screen[None]):
             today = state.library.today()
             here = state.item.day if state.item else today
             screen = DayScreen(state.timeline.counts, today, here)
-            self.app.push_screen(screen, lambda day: self.go_to_day(day) if day else None)
+            self.desk.open(screen, self.go_to_day)
 
     async def show_day_file(self) -> None:
         """Show the day's files as they are on disk."""
@@ -489,10 +489,7 @@ class BrowseScreen(Screen[None]):
 
         item, entry = self.state.item, self.state.entry
         if item is not None and entry is not None:
-            self.app.push_screen(
-                RelatedScreen(self.state.library, item, entry),
-                lambda chosen: self.show_entry(chosen) if chosen else None,
-            )
+            self.desk.open(RelatedScreen(self.state.library, item, entry), self.show_entry)
 
     def show_connect(self) -> None:
         """Show the screen that connects agents and imports their old sessions."""

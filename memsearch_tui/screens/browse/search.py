@@ -306,16 +306,11 @@ class SearchController:
 
     def choose_saved(self) -> None:
         """Let the user choose a saved search."""
-        from memsearch_tui.screens.dialogs import ChoiceRow, ChooseScreen
-
         saved = self._saved.saved_searches
         if not saved:
             self._desk.say("No search is saved yet: type one and press ctrl+s.")
             return
-        screen = ChooseScreen("saved searches", [ChoiceRow(text, text) for text in saved])
-        self._desk.screen.app.push_screen(
-            screen, lambda text: self.search_for(text) if text else None
-        )
+        self._desk.choose("saved searches", [(text, text) for text in saved], self.search_for)
 
     # -- filters by key
 
