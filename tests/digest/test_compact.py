@@ -16,8 +16,7 @@ from memsearch_engine import Memory
 from memsearch_engine.core.errors import NotFound, UsageError
 from memsearch_engine.core.llm import spend
 from memsearch_engine.longterm.digest import compact, picking
-from memsearch_engine.longterm.digest.outline import outline
-from memsearch_engine.longterm.digest.picking import Picking, week
+from memsearch_engine.longterm.digest.picking import Picking, outline, week
 
 from tests.conftest import Box, until
 from tests.mock_model import MockModel

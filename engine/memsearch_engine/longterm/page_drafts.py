@@ -20,9 +20,8 @@ from memsearch_engine.core.settings import Settings, Task
 from memsearch_engine.injection.usage import cited
 from memsearch_engine.journal.instructions import orders
 from memsearch_engine.journal.text import FENCE, plain
-from memsearch_engine.longterm import reading
 from memsearch_engine.longterm.changes import Hunk, differences, lines_with_headings
-from memsearch_engine.longterm.drafting import Drafting
+from memsearch_engine.longterm.drafting import Drafting, Material, quoted
 from memsearch_engine.longterm.pages import (
     FILES,
     PAGES,
@@ -38,7 +37,6 @@ from memsearch_engine.longterm.pages import (
     sections,
     spots_of,
 )
-from memsearch_engine.longterm.reading import Material
 from memsearch_engine.secrets.scan import redact
 
 # limits of a page: characters, characters of a line, lines
@@ -130,16 +128,16 @@ class _PageDrafting(Drafting[Task, PageAnswer, PageDraftResult]):
         parts = [
             f"Bring {FILES[self.page]} up to date.",
             "",
-            f"<page>\n{reading.quoted(self._shown)}\n</page>",
+            f"<page>\n{quoted(self._shown)}\n</page>",
         ]
         self._before = read(self.settings, self.project, self.page)
         self._own = self._owners_lines()
         shown = self._shown.splitlines()
         if own := [line for line in shown if line in self._own and not line.startswith("#")]:
-            parts += ["the owner's own lines:", *map(reading.quoted, own)]
+            parts += ["the owner's own lines:", *map(quoted, own)]
         if material.longterm:
-            parts += ["", f"<longterm>\n{reading.quoted(material.longterm)}\n</longterm>"]
-        return "\n".join([*parts, "", f"<notes>\n{reading.quoted(material.text)}\n</notes>"])
+            parts += ["", f"<longterm>\n{quoted(material.longterm)}\n</longterm>"]
+        return "\n".join([*parts, "", f"<notes>\n{quoted(material.text)}\n</notes>"])
 
     def _owners_lines(self) -> set[str]:
         """The lines of the page that no model proposed."""

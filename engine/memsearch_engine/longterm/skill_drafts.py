@@ -21,9 +21,7 @@ from memsearch_engine.core.projects import Project
 from memsearch_engine.core.settings import Settings, SkillTask
 from memsearch_engine.journal.instructions import orders
 from memsearch_engine.journal.text import balance_fences, plain
-from memsearch_engine.longterm import reading
-from memsearch_engine.longterm.drafting import Drafting
-from memsearch_engine.longterm.reading import Material
+from memsearch_engine.longterm.drafting import Drafting, Material, quoted
 from memsearch_engine.longterm.skills import (
     TASK,
     all_of,
@@ -152,7 +150,7 @@ class _SkillDrafting(Drafting[SkillTask, SkillsAnswer, SkillDraftResult]):
                 "Skills that exist:",
                 *(
                     "<skill>\n"
-                    f"{reading.quoted(redact(plain(skill.text), home)[0][:_SHOWN_CHARACTERS])}\n"
+                    f"{quoted(redact(plain(skill.text), home)[0][:_SHOWN_CHARACTERS])}\n"
                     "</skill>"
                     for skill in existing
                 ),
@@ -163,7 +161,7 @@ class _SkillDrafting(Drafting[SkillTask, SkillsAnswer, SkillDraftResult]):
                 "Commands that were run in several sessions (sessions, command):",
                 *commands,
             ]
-        return "\n".join([*parts, "", f"<notes>\n{reading.quoted(material.text)}\n</notes>"])
+        return "\n".join([*parts, "", f"<notes>\n{quoted(material.text)}\n</notes>"])
 
     def take(self, answer: SkillsAnswer, material: Material) -> SkillDraftResult:
         found = SkillDraftResult("unchanged", "nothing that recurs is worth a skill")

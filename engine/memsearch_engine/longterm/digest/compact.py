@@ -33,8 +33,14 @@ from memsearch_engine.index.analyze import terms
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.model import DIGEST
 from memsearch_engine.journal.note import Note
-from memsearch_engine.longterm.digest.outline import outline
-from memsearch_engine.longterm.digest.picking import DigestNote, Picking, Search, pick, week
+from memsearch_engine.longterm.digest.picking import (
+    DigestNote,
+    Picking,
+    Search,
+    outline,
+    pick,
+    week,
+)
 from memsearch_engine.search.scope import Scope
 from memsearch_engine.secrets.scan import redact
 
