@@ -238,7 +238,7 @@ class MemsearchApp(App[int]):
         )
 
     def _change_keys(self) -> None:
-        from memsearch_tui.screens.keys import KeysScreen
+        from memsearch_tui.screens.help import KeysScreen
 
         self.push_screen(KeysScreen(type(self), BrowseScreen, self.settings, self.library.memory))
 
@@ -256,7 +256,7 @@ class MemsearchApp(App[int]):
 
     async def action_help(self) -> None:
         """Show help for the current screen."""
-        from memsearch_tui.screens.text import HelpScreen
+        from memsearch_tui.screens.help import HelpScreen
 
         if not isinstance(self.screen, HelpScreen):
             self.push_screen(HelpScreen(self.screen))

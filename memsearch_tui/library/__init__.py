@@ -10,10 +10,9 @@ from datetime import date
 import memsearch_engine as engine
 
 from memsearch_tui.library.days import KnownProjects, NoteDays
-from memsearch_tui.library.notes import NoteReader, RelatedNotes
+from memsearch_tui.library.notes import LibraryWriter, NoteReader, RelatedNotes
 from memsearch_tui.library.rows import Item, ItemMaker, ProjectRow, Related, Seen
 from memsearch_tui.library.status import HeaderState, MemoryStatus
-from memsearch_tui.library.writing import LibraryWriter
 
 __all__ = ["HeaderState", "Item", "Library", "ProjectRow", "Related", "Seen"]
 

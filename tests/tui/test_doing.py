@@ -18,7 +18,7 @@ from memsearch_tui.counted import quoted
 from memsearch_tui.screens.changes import ChangesScreen
 from memsearch_tui.screens.connect import ConnectScreen
 from memsearch_tui.screens.dialogs import ChooseScreen, ConflictScreen
-from memsearch_tui.screens.keys import KeysScreen
+from memsearch_tui.screens.help import KeysScreen
 from memsearch_tui.screens.review import ReviewScreen
 from memsearch_tui.widgets.query import without_unfinished_filter
 from memsearch_tui.widgets.text_view import TextView

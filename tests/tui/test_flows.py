@@ -22,8 +22,8 @@ from memsearch_tui.aside import OURS
 from memsearch_tui.library import Library
 from memsearch_tui.library.rows import hit_rows
 from memsearch_tui.screens.dialogs import ConflictScreen, DayScreen
+from memsearch_tui.screens.help import TextScreen
 from memsearch_tui.screens.related import RelatedScreen
-from memsearch_tui.screens.text import TextScreen
 from memsearch_tui.widgets.text_view import TextView
 from tests.tui.conftest import SESSION, until
 

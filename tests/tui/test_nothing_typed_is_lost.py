@@ -302,7 +302,7 @@ def test_a_saved_search_is_no_markup_in_the_palette(world, text):
 def test_an_import_is_asked_for_once_and_other_screens_wait_for_it(world, monkeypatch):
     from memsearch_engine.capture.backfill import Count, ImportPlan
 
-    from memsearch_tui import connecting
+    from memsearch_tui.screens import connect
 
     begun, free = threading.Event(), threading.Event()
 
@@ -311,7 +311,7 @@ def test_an_import_is_asked_for_once_and_other_screens_wait_for_it(world, monkey
         free.wait(10)
         return ImportPlan({name: Count()}, [], [], {})
 
-    monkeypatch.setattr(connecting, "plan", plan)
+    monkeypatch.setattr(connect, "plan", plan)
     app = world.app()
 
     async def steps(pilot):

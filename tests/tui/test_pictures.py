@@ -22,11 +22,11 @@ from memsearch_engine.journal.history import Change
 from textual.widgets import Input
 
 from memsearch_tui.app import MemsearchApp
-from memsearch_tui.connecting import ConnectedAgent
 from memsearch_tui.library import HeaderState, Item, Library, Related
 from memsearch_tui.library.notes import RelatedNotes
 from memsearch_tui.library.status import MemoryStatus
 from memsearch_tui.review import ReviewItem
+from memsearch_tui.screens.connect import ConnectedAgent
 
 DRAWN_WITH = "8.2.8"  # another version draws frames and footers differently
 pytestmark = pytest.mark.skipif(
@@ -346,7 +346,7 @@ def test_screen(snap_compare, world, monkeypatch, name, size, theme):
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
     monkeypatch.setattr(Memory, "history", lambda self, **of: CHANGES)
-    monkeypatch.setattr("memsearch_tui.connecting.agents", lambda memory: AGENTS)
+    monkeypatch.setattr("memsearch_tui.screens.connect.agents", lambda memory: AGENTS)
     monkeypatch.setattr(RelatedNotes, "of", lambda self, item, entry: (RELATED, ""))
     monkeypatch.setattr("memsearch_tui.screens.review.groups", groups)
     monkeypatch.setattr(

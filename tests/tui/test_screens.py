@@ -22,10 +22,10 @@ from memsearch_tui.activity import Line
 from memsearch_tui.app import MemsearchApp
 from memsearch_tui.library import HeaderState, Library
 from memsearch_tui.library.status import MemoryStatus
+from memsearch_tui.screens.help import HelpScreen
 from memsearch_tui.screens.projects import ProjectsScreen
 from memsearch_tui.screens.review import ReviewScreen
 from memsearch_tui.screens.rows import ActivityScreen, RowsScreen
-from memsearch_tui.screens.text import HelpScreen
 from memsearch_tui.widgets.line_list import LineList
 from memsearch_tui.widgets.query import FilterSuggester
 from memsearch_tui.widgets.text_view import TextView

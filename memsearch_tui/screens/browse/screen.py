@@ -468,7 +468,7 @@ class BrowseScreen(Screen[None]):
 
     async def show_day_file(self) -> None:
         """Show the day's files as they are on disk."""
-        from memsearch_tui.screens.text import TextScreen
+        from memsearch_tui.screens.help import TextScreen
 
         if self.state.item is None or self.state.editing:
             return
