@@ -34,7 +34,7 @@ from memsearch_engine.core.settings import load
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.longterm.injected import prepare
 
-from memsearch_tui.demo import build
+from memsearch_tui.demo.history import build
 from tests.evaluation.recall import chats
 
 

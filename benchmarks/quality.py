@@ -27,7 +27,7 @@ from pathlib import Path
 from common import Peer, Report, arguments, workplace
 from memsearch_engine.journal.files import read_day
 
-from memsearch_tui.demo import stories
+from memsearch_tui.demo.history import stories
 from tests.evaluation import run as evaluation
 
 

@@ -22,7 +22,7 @@ from memsearch_tui.commands import OffersCommands, PaletteCommand
 from memsearch_tui.library import Item, Library, ProjectRow
 from memsearch_tui.painted import ChangedCells, Painted
 from memsearch_tui.saved import SavedState
-from memsearch_tui.screens.browse import BrowseScreen
+from memsearch_tui.screens.browse.screen import BrowseScreen
 
 if TYPE_CHECKING:
     from textual.actions import ActionParseResult
@@ -229,7 +229,7 @@ class MemsearchApp(App[int]):
         def chosen(name: str | None) -> None:
             self.theme = name or before
             if name:
-                self.saved.set_theme(name)
+                self.saved.save("theme", name)
 
         choices = [ChoiceRow(name, name) for name in sorted(self.available_themes)]
         look = partial(setattr, self, "theme")

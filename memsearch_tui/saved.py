@@ -6,7 +6,7 @@ import contextlib
 import json
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from memsearch_engine import Home
 
@@ -16,6 +16,7 @@ _PAST_SEARCHES = 50
 
 #: (path, entry id) of a note.
 Key = tuple[str, str]
+_Name = Literal["theme", "two_lines", "by_session", "at", "searches", "saved"]
 
 
 class SavedState:
@@ -39,7 +40,8 @@ class SavedState:
             return {}
         return values if isinstance(values, dict) else {}
 
-    def _set(self, name: str, value: object) -> None:
+    def save(self, name: _Name, value: str | bool | list[str]) -> None:
+        """Save a value. The property that reads it describes it."""
         self._values[name] = value
         OURS.run(partial(self._write, json.dumps(self._values)))
 
@@ -61,28 +63,16 @@ class SavedState:
         name = self._values.get("theme")
         return name if isinstance(name, str) else ""
 
-    def set_theme(self, name: str) -> None:
-        """Save the name of the theme."""
-        self._set("theme", name)
-
     @property
     def two_lines(self) -> bool | None:
         """Whether each note has two lines in the list; None: the list decides by its height."""
         value = self._values.get("two_lines")
         return value if isinstance(value, bool) else None
 
-    def set_two_lines(self, value: bool) -> None:
-        """Save whether each note has two lines."""
-        self._set("two_lines", value)
-
     @property
     def by_session(self) -> bool:
         """Whether hits are grouped by conversation."""
         return bool(self._values.get("by_session"))
-
-    def set_by_session(self, value: bool) -> None:
-        """Save whether hits are grouped by conversation."""
-        self._set("by_session", value)
 
     # -- cursor
 
@@ -95,7 +85,7 @@ class SavedState:
 
     def set_position(self, today: str, key: Key | None) -> None:
         """Save the note under the cursor, and the ISO day."""
-        self._set("at", [today, *(key or ())])
+        self.save("at", [today, *(key or ())])
 
     # -- searches
 
@@ -107,13 +97,9 @@ class SavedState:
     def add_past_search(self, text: str) -> None:
         """Add a search as the newest one."""
         past = [text, *(other for other in self.past_searches if other != text)]
-        self._set("searches", past[:_PAST_SEARCHES])
+        self.save("searches", past[:_PAST_SEARCHES])
 
     @property
     def saved_searches(self) -> list[str]:
         """The searches that the owner saved, in the order of saving."""
         return self._texts("saved")
-
-    def set_saved_searches(self, texts: list[str]) -> None:
-        """Replace the saved searches."""
-        self._set("saved", texts)

@@ -26,7 +26,7 @@ from memsearch_tui.app import MemsearchApp
 from memsearch_tui.aside import WorkingScreen
 from memsearch_tui.demo.command import prepare
 from memsearch_tui.library import Library
-from memsearch_tui.screens.browse import BrowseScreen
+from memsearch_tui.screens.browse.screen import BrowseScreen
 
 HERE = Path(__file__).parent
 END = date(2026, 11, 20)

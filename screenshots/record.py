@@ -21,7 +21,7 @@ from textual.strip import Strip
 
 from memsearch_tui.app import MemsearchApp
 from memsearch_tui.library import Library
-from memsearch_tui.screens.browse import BrowseScreen
+from memsearch_tui.screens.browse.screen import BrowseScreen
 from screenshots.make import END, HERE, demo, settle
 
 _NAMES = {" ": "space", ".": "full_stop", "-": "minus"}

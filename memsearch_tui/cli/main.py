@@ -51,7 +51,7 @@ def _open_app() -> list[str]:
 
         with contextlib.suppress(MemsearchError):
             from memsearch_tui.app import run
-            from memsearch_tui.screens.browse import DEMO
+            from memsearch_tui.screens.browse.screen import DEMO
 
             if (code := run()) != DEMO:
                 sys.exit(code)

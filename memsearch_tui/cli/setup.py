@@ -41,7 +41,7 @@ def tui(
             "the app needs a terminal", "the commands do all that it does: `memsearch --help`"
         )
     from memsearch_tui.app import run
-    from memsearch_tui.screens.browse import DEMO
+    from memsearch_tui.screens.browse.screen import DEMO
 
     code = run(project=project, everything=everything, theme=theme)
     if code != DEMO:

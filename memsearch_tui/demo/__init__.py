@@ -6,7 +6,3 @@ of routine days between them. ``chatter.json`` has the turns of long sessions th
 ``build`` writes them as the agents' capture would: day files with anchors, and the transcripts that
 the anchors point to.
 """
-
-from memsearch_tui.demo.history import Demo, Story, build, stories
-
-__all__ = ["Demo", "Story", "build", "stories"]

@@ -15,8 +15,7 @@ from memsearch_tui.counted import quoted
 from memsearch_tui.library import Library
 from memsearch_tui.library.days import short_path
 from memsearch_tui.screens.page import Page, page_keys
-from memsearch_tui.widgets.diff import diff_rows
-from memsearch_tui.widgets.pieces import Row
+from memsearch_tui.widgets.pieces import Row, diff_rows
 
 _SHOWN = 500
 _COMMENT = re.compile(r"<!--.*-->")

@@ -21,10 +21,9 @@ from textual.widgets import Input, Static
 from memsearch_tui.counted import many
 from memsearch_tui.widgets.buttons import Keys
 from memsearch_tui.widgets.calendar import Calendar
-from memsearch_tui.widgets.diff import diff_rows
 from memsearch_tui.widgets.line_list import LineList
 from memsearch_tui.widgets.lines import Lines
-from memsearch_tui.widgets.pieces import Row
+from memsearch_tui.widgets.pieces import Row, diff_rows
 from memsearch_tui.widgets.query import InOrder
 from memsearch_tui.widgets.text_view import TextView
 

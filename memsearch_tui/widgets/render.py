@@ -12,8 +12,7 @@ import memsearch_engine as engine
 from memsearch_engine import agent_named, agent_names, plain, shared_author
 from rich.cells import cell_len
 
-from memsearch_tui.widgets.diff import diff_tone, is_diff
-from memsearch_tui.widgets.pieces import COLUMN, Piece, Row
+from memsearch_tui.widgets.pieces import COLUMN, Piece, Row, diff_tone, is_diff
 
 #: Code, bold, an image or a link, a bare address, struck-through text, emphasis.
 _INLINE = re.compile(

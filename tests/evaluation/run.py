@@ -32,7 +32,7 @@ from memsearch_engine.search.request import parse
 from memsearch_engine.search.retrieve import Sources
 from memsearch_engine.search.spelling import absent, correct
 
-from memsearch_tui.demo import build, stories
+from memsearch_tui.demo.history import build, stories
 from tests.evaluation.compared import compare_all
 
 HERE = Path(__file__).parent

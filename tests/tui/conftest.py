@@ -23,7 +23,7 @@ from textual.pilot import Pilot
 from memsearch_tui.app import MemsearchApp
 from memsearch_tui.aside import OURS, WorkingScreen
 from memsearch_tui.library import Library
-from memsearch_tui.screens.browse import BrowseScreen
+from memsearch_tui.screens.browse.screen import BrowseScreen
 
 SESSION = "11111111-1111-4111-8111-111111111111"
 

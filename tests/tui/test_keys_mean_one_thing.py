@@ -8,7 +8,7 @@ from textual.binding import Binding
 
 from memsearch_tui.app import MemsearchApp
 from memsearch_tui.screens.agent_files import AgentFilesScreen
-from memsearch_tui.screens.browse import BrowseScreen
+from memsearch_tui.screens.browse.screen import BrowseScreen
 from memsearch_tui.screens.changes import ChangesScreen
 from memsearch_tui.screens.connect import ConnectScreen
 from memsearch_tui.screens.projects import ProjectsScreen

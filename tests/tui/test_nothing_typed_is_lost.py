@@ -17,7 +17,7 @@ from memsearch_tui import drafts
 from memsearch_tui.app import MemsearchApp
 from memsearch_tui.aside import WorkingScreen
 from memsearch_tui.library import Library
-from memsearch_tui.screens.browse import BrowseScreen
+from memsearch_tui.screens.browse.screen import BrowseScreen
 from memsearch_tui.screens.changes import ChangesScreen
 from memsearch_tui.screens.connect import ConnectScreen
 from memsearch_tui.screens.dialogs import ChooseScreen, ConflictScreen

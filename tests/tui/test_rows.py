@@ -15,7 +15,7 @@ from memsearch_tui.library import Item
 from memsearch_tui.library.days import KnownProjects, NoteDays
 from memsearch_tui.library.notes import NoteReader
 from memsearch_tui.library.status import MemoryStatus
-from memsearch_tui.screens.browse import BrowseScreen
+from memsearch_tui.screens.browse.screen import BrowseScreen
 from memsearch_tui.screens.browse.search import _counted, _whole
 from memsearch_tui.widgets.buttons import Keys
 from memsearch_tui.widgets.lines import Lines

@@ -10,7 +10,7 @@ from memsearch_engine import Home, Memory
 
 from memsearch_tui.app import MemsearchApp
 from memsearch_tui.library import Library
-from memsearch_tui.screens.browse import DEMO
+from memsearch_tui.screens.browse.screen import DEMO
 from memsearch_tui.screens.review import ReviewScreen
 from memsearch_tui.widgets.buttons import Keys
 from memsearch_tui.widgets.calendar import WEEKS, Calendar

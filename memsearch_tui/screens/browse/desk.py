@@ -18,11 +18,10 @@ from textual.widgets import Input
 from memsearch_tui.aside import attend, write
 from memsearch_tui.saved import SavedState
 from memsearch_tui.screens.browse.state import LEVELS, BrowseState
-from memsearch_tui.widgets.buttons import Header
+from memsearch_tui.widgets.buttons import MESSAGE_S, Header, StatusLine
 from memsearch_tui.widgets.calendar import Calendar
 from memsearch_tui.widgets.line_list import LineList
 from memsearch_tui.widgets.query import QueryBox
-from memsearch_tui.widgets.status import MESSAGE_S, StatusLine
 from memsearch_tui.widgets.text_view import TextView
 
 T = TypeVar("T")

@@ -521,5 +521,5 @@ class BrowseScreen(Screen[None]):
     def change_height(self) -> None:
         """Toggle between one and two lines for each note, and save the choice."""
         two = self.panes.entries.tall == 1
-        self.desk.saved.set_two_lines(two)
+        self.desk.saved.save("two_lines", two)
         self.panes.entries.fold(two)

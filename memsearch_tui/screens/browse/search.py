@@ -251,7 +251,7 @@ class SearchController:
     def group_by_session(self) -> None:
         """Toggle the grouping of hits by conversation; the row under the cursor stays."""
         grouped = not self._saved.by_session
-        self._saved.set_by_session(grouped)
+        self._saved.save("by_session", grouped)
         if self._state.query and self._answer is not None:
             self._state.chosen = True
             self.show_hits(self._answer)
@@ -295,12 +295,12 @@ class SearchController:
         if not text:
             self._desk.say("There is no search to save: type one first.")
         elif text in saved:
-            self._saved.set_saved_searches([other for other in saved if other != text])
+            self._saved.save("saved", [other for other in saved if other != text])
             self._desk.say(f"no longer saved: {text}")
         elif self._is_secret(text):
             self._desk.say("A search with a secret in it is not saved.")
         else:
-            self._saved.set_saved_searches([*saved, text])
+            self._saved.save("saved", [*saved, text])
             self._desk.say(f"saved: {text} · S lists saved searches · ctrl+s again drops it")
         self._listing.show_places()
 
