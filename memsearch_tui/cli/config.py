@@ -70,8 +70,7 @@ def _nested(own: engine.Configuration, which: str, collection: str | None, json_
 
     table: dict[str, Any] = {}
     if which == "resolved":
-        settings = own.load()
-        table = msgspec.to_builtins(settings)
+        table = msgspec.to_builtins(own.load())
         table.pop("warnings")
         for agent, plugin in table["plugins"].items():
             if plugin.get("summarize"):

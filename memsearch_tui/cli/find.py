@@ -212,8 +212,7 @@ def expand(
     everything: bool,
 ) -> None:
     """Show a whole note: ENTRY is the id of a hit, or its first four characters or more."""
-    memory = memory_at(project, everything)
-    view = memory.section_view(name, lines=lines, whole=section)
+    view = memory_at(project, everything).section_view(name, lines=lines, whole=section)
     as_in_file = raw or lines is not None or not section
     results.print_section(view, as_json=output.is_json(), raw=as_in_file or None)
 

@@ -91,8 +91,7 @@ class Root(LazyGroup):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the listed commands."""
-        groups = commands.listed(everything=True)
-        return [name for group in groups.values() for name in group]
+        return [name for group in commands.listed(everything=True).values() for name in group]
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """Import a command or an alias; None for an unknown name."""

@@ -186,8 +186,7 @@ def reset(everything: bool, yes: bool) -> None:
     nothing is embedded twice.
     """
     output.confirm("Throw the index away and build it again? (notes stay)", yes)
-    memory = memory_at(everything=everything)
-    projects = memory.service.reset()
+    projects = memory_at(everything=everything).service.reset()
     output.emit({"projects": projects})
     output.say(f"building again in the background: {', '.join(projects)}")
 

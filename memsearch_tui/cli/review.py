@@ -46,8 +46,7 @@ def review(everything: bool, secrets: bool, group: str | None) -> int:
     Quarantined notes, proposals for the long-term memory and for pages, skills, conflicts of sync,
     probably superseded notes, stale references, junk and repetitions, secrets.
     """
-    memory = Memory(everything=everything)
-    cases = memory.review.numbered(secrets=secrets)
+    cases = Memory(everything=everything).review.numbered(secrets=secrets)
     numbers = {case.key: number for number, case in enumerate(cases, 1)}
     if group:
         _check(group)
@@ -129,8 +128,7 @@ def _found(memory: Memory, names: tuple[str, ...]) -> list[ReviewItem]:
 @as_json
 def review_open(names: tuple[str, ...], everything: bool) -> None:
     """Show the evidence of a case, and what the answers do."""
-    memory = Memory(everything=everything)
-    cases = _found(memory, names)
+    cases = _found(Memory(everything=everything), names)
     output.emit({"cases": [case_json(case) for case in cases]})
     print_cases(cases)
     for name in cases[0].notes[:3] if len(cases) == 1 else ():

@@ -193,8 +193,7 @@ def _evidence(item: SkillCandidate) -> list[str]:
 @as_json
 def show(name: str) -> None:
     """Show a draft, the notes that it rests on, and where it is installed."""
-    found = memory_at().skills
-    item = found.get(name)
+    item = memory_at().skills.get(name)
     output.emit({**_json(item), "text": item.text})
     output.echo(output.safe(item.text.rstrip()))
     output.say(

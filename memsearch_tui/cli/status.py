@@ -41,8 +41,7 @@ def status(ctx: click.Context, of_index: bool = False, of_cost: bool = False) ->
         from memsearch_tui.cli.capture import spend
 
         return ctx.invoke(spend, since="30d")
-    memory = engine.Memory()
-    state = gathered(memory)
+    state = gathered(engine.Memory())
     output.emit(state)
     for label, text, hint in _lines(state):
         head = output.style(f"{label:{_LABEL}s}", "strong")

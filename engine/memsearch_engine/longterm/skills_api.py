@@ -143,8 +143,7 @@ class Skills:
         They are the current folders, those of the settings, or those in which the project's agents
         look.
         """
-        settings = load(self._home)
-        chosen = skills.chosen(settings)
+        chosen = skills.chosen(load(self._home))
         root = self._scope.place.root
         here = [
             place for place in _PLACES if os.path.isdir(os.path.join(root, place.partition("/")[0]))

@@ -256,8 +256,7 @@ def _ours(home: Home, projects: list[Project]) -> Iterator[tuple[str, Path]]:
     for path in documents(projects):
         yield "notes", path
     for path in _regular(home.root):
-        inside = path.relative_to(home.root)
-        top = inside.parts[0]
+        top = path.relative_to(home.root).parts[0]
         if top in _OWNERS:
             continue
         kind = {

@@ -89,8 +89,7 @@ class Staleness:
         Raises:
             NotFound: there is no such note.
         """
-        section = self._scope.section(name)
-        return self.of(section)
+        return self.of(self._scope.section(name))
 
     def of(self, section: Section) -> NoteStaleness | None:
         """The result of ``standing`` for the note of a section, without reading it again."""
