@@ -247,13 +247,13 @@ def test_a_fact_is_remembered_from_a_note_and_forgotten_by_its_words(world):
     memory = Memory(str(world.project), home=world.home)
 
     async def steps(pilot):
-        app.screen.marks.facts.remember()
+        app.screen.marks.remember()
         await settled(pilot)
         await typed(pilot, "Staging has no cache")
         await pilot.press("enter")
         await settled(pilot)
         assert [fact.text for fact in memory.facts()] == ["Staging has no cache"]
-        app.screen.marks.facts.forget()
+        app.screen.marks.forget()
         await settled(pilot)
         await typed(pilot, "staging cache")
         await pilot.press("enter")

@@ -172,10 +172,8 @@ class Changes:
 
     def copy_part(self) -> None:
         """Let the user choose a code block, a link or code of the open text, and copy it."""
-        turn = self._conversation.turn if self._state.level == "turn" else None
-        entry = self._state.entry
-        text = render.turn_markdown(turn) if turn else entry.body if entry else ""
-        found = {str(number): one for number, one in enumerate(extracts(text))}
+        parts = extracts(self._conversation.markdown)
+        found = {str(number): one for number, one in enumerate(parts)}
         if not found:
             self._desk.say("This text has no code and no link.", for_s=3)
         elif len(found) == 1:

@@ -48,6 +48,12 @@ class Conversation:
         is_open = self._state.level == "turn" and self.found is not None and self.found.turns
         return self.found.turns[self.place] if is_open and self.found else None
 
+    @property
+    def markdown(self) -> str:
+        """The open text: the shown turn, else the note; '' if neither is open."""
+        turn, entry = self.turn, self._state.entry
+        return render.turn_markdown(turn) if turn else entry.body if entry else ""
+
     def is_elsewhere(self) -> bool:
         """Return whether a turn other than the note's is shown; if so, show a message.
 
@@ -241,46 +247,27 @@ class Conversation:
         looking = away(partial(self._state.library.related.of_turn, turn))
         await self._desk.read("looking for its note", looking, known, self._desk.warn)
 
-
-def web_host(address: str) -> str:
-    """Return the host of an ``http`` or ``https`` address; '' for any other text.
-
-    The text of a note is untrusted, so no other kind of address is opened.
-    """
-    if not address.isprintable() or any(sign.isspace() for sign in address):
-        return ""
-    try:
-        parts = urlsplit(address)
-        return (parts.hostname or "") if parts.scheme.lower() in ("http", "https") else ""
-    except ValueError:
-        return ""
-
-
-class Links:
-    """Shows the links of the open text, and opens the chosen one."""
-
-    def __init__(self, desk: Desk, conversation: Conversation) -> None:
-        self._desk, self._state, self._conversation = desk, desk.state, conversation
+    # -- links
 
     def commands(self) -> list[PaletteCommand]:
         """Return the commands of the palette."""
-        return [PaletteCommand("Open a link", "text", self.choose, "open link url browser web")]
+        return [
+            PaletteCommand("Open a link", "text", self.choose_link, "open link url browser web")
+        ]
 
     def open_or_unfold(self) -> None:
         """Show the links of a note. In a conversation, unfold the output of tools."""
         if self._state.level == "turn":
-            self._conversation.unfold()
+            self.unfold()
         else:
-            self.choose()
+            self.choose_link()
 
-    def choose(self) -> None:
+    def choose_link(self) -> None:
         """Show each link with its host; the chosen one is opened."""
         if self._state.editing:
             return
-        turn = self._conversation.turn if self._state.level == "turn" else None
-        entry = self._state.entry
-        text = render.turn_markdown(turn) if turn else entry.body if entry else ""
-        found = {link: host for link in render.links(text) if (host := web_host(link))}
+        links = render.links(self.markdown)
+        found = {link: host for link in links if (host := web_host(link))}
         if not found:
             self._desk.say("This text has no web link.", for_s=3)
             return
@@ -288,10 +275,10 @@ class Links:
         self._desk.choose(
             "open in the browser",
             [(link, host, link) for link, host in found.items()],
-            lambda link: self._desk.start(partial(self._open, link), "link"),
+            lambda link: self._desk.start(partial(self._open_link, link), "link"),
         )
 
-    async def _open(self, link: str) -> None:
+    async def _open_link(self, link: str) -> None:
         """Open a link, or copy it where no browser can be used."""
         import webbrowser
 
@@ -310,3 +297,17 @@ class Links:
         else:
             app.copy_to_clipboard(link)
             self._desk.say(f"no browser opens here; the link was copied: {link}")
+
+
+def web_host(address: str) -> str:
+    """Return the host of an ``http`` or ``https`` address; '' for any other text.
+
+    The text of a note is untrusted, so no other kind of address is opened.
+    """
+    if not address.isprintable() or any(sign.isspace() for sign in address):
+        return ""
+    try:
+        parts = urlsplit(address)
+        return (parts.hostname or "") if parts.scheme.lower() in ("http", "https") else ""
+    except ValueError:
+        return ""

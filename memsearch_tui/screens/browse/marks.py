@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import date
 from functools import partial
-from typing import Protocol
 
 import memsearch_engine as engine
 
@@ -20,152 +19,16 @@ from memsearch_tui.screens.browse.conversation import Conversation
 from memsearch_tui.screens.browse.desk import Desk
 from memsearch_tui.screens.browse.search import SearchController
 
-
-class Facts:
-    """Asks for facts and writes them."""
-
-    def __init__(self, desk: Desk, selection: Selection) -> None:
-        self._desk, self._state, self._selection = desk, desk.state, selection
-
-    def commands(self) -> list[PaletteCommand]:
-        """Return the commands of the palette."""
-        group = "long-term memory"
-        remember = "remember fact always tell"
-        return [
-            PaletteCommand("Remember as a fact", group, self.remember, remember),
-            PaletteCommand("Forget facts", group, self.forget, "forget remove fact"),
-        ]
-
-    def remember(self) -> None:
-        """Ask for a fact that is injected into every new session of the project."""
-        if self._state.editing:
-            return
-        chosen, library = self._selection.items(), self._state.library
-        place = library.writer.project_of_new(chosen[0] if chosen else None)
-
-        def noted(fact: engine.Fact) -> None:
-            self._desk.say(f"remembered: {fact.text} · every new session gets it")
-
-        def decided(text: str) -> None:
-            work = partial(library.writer.remember, text, place.root)
-            self._desk.start_write("remembering", work, noted)
-
-        text = chosen[0].title if chosen else ""
-        self._desk.ask(f"A fact for every session of {place.name}", text, decided)
-
-    def forget(self) -> None:
-        """Ask for words, and remove facts that contain them."""
-        memory = self._state.library.memory
-
-        async def look(words: str) -> None:
-            looking = away(partial(memory.forgettable, words))
-            await self._desk.read("looking", looking, partial(self._choose, words))
-
-        def asked(words: str) -> None:
-            self._desk.start(partial(look, words), "edit")
-
-        if not self._state.editing:
-            self._desk.ask("Forget facts with these words", "", asked)
-
-    def _choose(self, words: str, matches: list[engine.Match]) -> None:
-        def forgotten(number: int) -> None:
-            self._desk.say(f"forgotten · `memsearch longterm restore {number}` brings it back")
-
-        def decided(name: str) -> None:
-            chosen = matches if name == "all" else [matches[int(name)]]
-            work = partial(self._state.library.memory.forget, words, chosen)
-            self._desk.start_write("forgetting", work, forgotten)
-
-        choices = [(str(n), match.line, match.name) for n, match in enumerate(matches)]
-        choices += [("all", f"all {len(choices)}", "")] if len(choices) > 1 else []
-        if choices:
-            self._desk.choose("forget", choices, decided)
-        else:
-            self._desk.say("nothing in the long-term memory has these words")
-
-
 _COPIES, _LINES = 4, 4  # shown copies, and lines of each
-
-
-class WriteNotice(Protocol):
-    """Shows that the selected notes were written."""
-
-    def __call__(self, text: str, for_s: float = ...) -> None:
-        """Show *text* for *for_s* seconds."""
-        ...
-
-
-class ShareController:
-    """Writes copies of notes into the project's shared folder, and removes them."""
-
-    def __init__(self, desk: Desk, selection: Selection, done: WriteNotice) -> None:
-        self._desk, self._state, self._selection, self._done = desk, desk.state, selection, done
-
-    def share(self) -> None:
-        """Preview the copies of the selected notes, and write them."""
-        chosen = self._selection.items()
-        if chosen and not self._state.editing:
-            self._desk.start(partial(self._plan, chosen), "edit")
-
-    async def _plan(self, chosen: list[Item]) -> None:
-        looking = away(partial(self._state.library.writer.plan_share, chosen))
-        await self._desk.read("looking", looking, self._decide)
-
-    def _decide(self, planned: tuple[str, list[engine.PlannedShare]]) -> None:
-        root, copies = planned
-        new = [one for one in copies if one.change.name in ("NEW", "CHANGED")]
-        reasons = [one.why or "it is shared as it is" for one in copies if one not in new]
-        why = "; ".join(dict.fromkeys(reasons))
-        if not new:
-            self._desk.say(f"nothing to share: {why}")
-            return
-
-        def shared(files: list[str]) -> None:
-            count = many(len(files), "file")
-            self._done(f"shared, in {count}: commit .memsearch/shared · u takes it back", for_s=15)
-
-        def decided(word: str) -> None:
-            if word == "yes":
-                work = partial(self._state.library.writer.share, root, new)
-                self._desk.start_write("sharing", work, shared)
-
-        secrets = sum(len(one.replaced) for one in new)
-        removed = f", {secrets} left out" if secrets else ""
-        lines = [line for one in new[:_COPIES] for line in _text(one)[:_LINES]]
-        lines += [f"{len(copies) - len(new)} not: {why}"] if why else []
-        question = f"Write {many(len(new), 'copy')} into .memsearch/shared"
-        note = f"without secrets and paths of this machine{removed}"
-        choices = [("yes", question, note)]
-        choices += [(f"no {n}", f"  {line.lstrip('- ')}", "") for n, line in enumerate(lines)]
-        self._desk.choose(f"share as {new[0].author}", choices, decided)
-
-    def withdraw(self) -> None:
-        """Remove the selected shared notes from the work tree."""
-        chosen = self._selection.items()
-        count = many(len(chosen), "note")
-
-        def done(_: object) -> None:
-            self._done(f"taken back: {count}; commit that · u brings it back")
-
-        if chosen and not self._state.editing:
-            work = partial(self._state.library.writer.withdraw, chosen)
-            self._desk.start_write("taking back", work, done)
-
-
-def _text(planned: engine.PlannedShare) -> list[str]:
-    """Return the lines of a copy without heading and anchors."""
-    beginnings = ("### ", "<!--")
-    return [line for line in planned.lines if line.strip() and not line.startswith(beginnings)]
-
-
 _NEWER = 12  # notes that are offered as the newer version
 _LEVELS = ("low", "medium", "high")
 #: mark -> adjective for a marked note
 _MARKED = {"expires": "expiring", "superseded-by": "superseded", "confidence": "of a confidence"}
+_FACTS = "long-term memory"  # group of palette commands
 
 
 class Marks:
-    """Sets marks of the selected notes."""
+    """Sets marks of the selected notes, shares them, and writes facts."""
 
     def __init__(
         self,
@@ -177,8 +40,6 @@ class Marks:
     ) -> None:
         self._desk, self._state, self._selection = desk, desk.state, selection
         self._changes, self._conversation, self._search = changes, conversation, search
-        self.facts = Facts(desk, selection)
-        self.sharing = ShareController(desk, selection, self._done)
 
     def _done(self, text: str, for_s: float = 8) -> None:
         """Show that the selected notes were written."""
@@ -233,10 +94,10 @@ class Marks:
             "off": lambda: self._take_off(value),
             "holds": lambda: self._repair(staleness.confirm, "still true"),
             "paths": lambda: self._repair(staleness.moved, "has the new paths"),
-            "remember": self.facts.remember,
-            "forget": self.facts.forget,
-            "share": self.sharing.share,
-            "withdraw": self.sharing.withdraw,
+            "remember": self.remember,
+            "forget": self.forget,
+            "share": self.share,
+            "withdraw": self.withdraw,
         }
         actions[word]()
 
@@ -259,7 +120,10 @@ class Marks:
                 )
                 for level in _LEVELS
             ),
-            *self.facts.commands(),
+            PaletteCommand(
+                "Remember as a fact", _FACTS, self.remember, "remember fact always tell"
+            ),
+            PaletteCommand("Forget facts", _FACTS, self.forget, "forget remove fact"),
         ]
 
     # -- single marks
@@ -331,6 +195,113 @@ class Marks:
             self._desk.choose("superseded by", choices, decided)
         else:
             self._desk.say("no other note has these words")
+
+    # -- facts
+
+    def remember(self) -> None:
+        """Ask for a fact that is injected into every new session of the project."""
+        if self._state.editing:
+            return
+        chosen, library = self._selection.items(), self._state.library
+        place = library.writer.project_of_new(chosen[0] if chosen else None)
+
+        def noted(fact: engine.Fact) -> None:
+            self._desk.say(f"remembered: {fact.text} · every new session gets it")
+
+        def decided(text: str) -> None:
+            work = partial(library.writer.remember, text, place.root)
+            self._desk.start_write("remembering", work, noted)
+
+        text = chosen[0].title if chosen else ""
+        self._desk.ask(f"A fact for every session of {place.name}", text, decided)
+
+    def forget(self) -> None:
+        """Ask for words, and remove facts that contain them."""
+        memory = self._state.library.memory
+
+        async def look(words: str) -> None:
+            looking = away(partial(memory.forgettable, words))
+            await self._desk.read("looking", looking, partial(self._choose_facts, words))
+
+        def asked(words: str) -> None:
+            self._desk.start(partial(look, words), "edit")
+
+        if not self._state.editing:
+            self._desk.ask("Forget facts with these words", "", asked)
+
+    def _choose_facts(self, words: str, matches: list[engine.Match]) -> None:
+        def forgotten(number: int) -> None:
+            self._desk.say(f"forgotten · `memsearch longterm restore {number}` brings it back")
+
+        def decided(name: str) -> None:
+            chosen = matches if name == "all" else [matches[int(name)]]
+            work = partial(self._state.library.memory.forget, words, chosen)
+            self._desk.start_write("forgetting", work, forgotten)
+
+        choices = [(str(n), match.line, match.name) for n, match in enumerate(matches)]
+        choices += [("all", f"all {len(choices)}", "")] if len(choices) > 1 else []
+        if choices:
+            self._desk.choose("forget", choices, decided)
+        else:
+            self._desk.say("nothing in the long-term memory has these words")
+
+    # -- sharing with the team
+
+    def share(self) -> None:
+        """Preview the copies of the selected notes, and write them."""
+        chosen = self._selection.items()
+        if chosen and not self._state.editing:
+            self._desk.start(partial(self._plan_share, chosen), "edit")
+
+    async def _plan_share(self, chosen: list[Item]) -> None:
+        looking = away(partial(self._state.library.writer.plan_share, chosen))
+        await self._desk.read("looking", looking, self._choose_share)
+
+    def _choose_share(self, planned: tuple[str, list[engine.PlannedShare]]) -> None:
+        root, copies = planned
+        new = [one for one in copies if one.change.name in ("NEW", "CHANGED")]
+        reasons = [one.why or "it is shared as it is" for one in copies if one not in new]
+        why = "; ".join(dict.fromkeys(reasons))
+        if not new:
+            self._desk.say(f"nothing to share: {why}")
+            return
+
+        def shared(files: list[str]) -> None:
+            count = many(len(files), "file")
+            self._done(f"shared, in {count}: commit .memsearch/shared · u takes it back", for_s=15)
+
+        def decided(word: str) -> None:
+            if word == "yes":
+                work = partial(self._state.library.writer.share, root, new)
+                self._desk.start_write("sharing", work, shared)
+
+        secrets = sum(len(one.replaced) for one in new)
+        removed = f", {secrets} left out" if secrets else ""
+        lines = [line for one in new[:_COPIES] for line in _text(one)[:_LINES]]
+        lines += [f"{len(copies) - len(new)} not: {why}"] if why else []
+        question = f"Write {many(len(new), 'copy')} into .memsearch/shared"
+        note = f"without secrets and paths of this machine{removed}"
+        choices = [("yes", question, note)]
+        choices += [(f"no {n}", f"  {line.lstrip('- ')}", "") for n, line in enumerate(lines)]
+        self._desk.choose(f"share as {new[0].author}", choices, decided)
+
+    def withdraw(self) -> None:
+        """Remove the selected shared notes from the work tree."""
+        chosen = self._selection.items()
+        count = many(len(chosen), "note")
+
+        def done(_: object) -> None:
+            self._done(f"taken back: {count}; commit that · u brings it back")
+
+        if chosen and not self._state.editing:
+            work = partial(self._state.library.writer.withdraw, chosen)
+            self._desk.start_write("taking back", work, done)
+
+
+def _text(planned: engine.PlannedShare) -> list[str]:
+    """Return the lines of a copy without heading and anchors."""
+    beginnings = ("### ", "<!--")
+    return [line for line in planned.lines if line.strip() and not line.startswith(beginnings)]
 
 
 def _choices(chosen: list[Item]) -> list[tuple[str, str, str]]:

@@ -27,7 +27,7 @@ from memsearch_tui.library import Item, Library
 from memsearch_tui.saved import SavedState
 from memsearch_tui.screens.browse import keys
 from memsearch_tui.screens.browse.changes import Changes, Selection
-from memsearch_tui.screens.browse.conversation import Conversation, Links
+from memsearch_tui.screens.browse.conversation import Conversation
 from memsearch_tui.screens.browse.desk import Desk, Follower, Panes
 from memsearch_tui.screens.browse.editor import Editor
 from memsearch_tui.screens.browse.listing import NEWEST, TimelineController
@@ -68,7 +68,6 @@ class BrowseScreen(Screen[None]):
         self.listing = TimelineController(self.desk, self.reader, self.place_rows)
         self.search = SearchController(self.desk, self.reader, self.listing)
         self.conversation = Conversation(self.desk, self.show_entry, self.search.reload)
-        self.links = Links(self.desk, self.conversation)
         self.selection = Selection(self.desk)
         self.editor = Editor(self.desk, self.reader, self.conversation, self.search.reload)
         self.changes = Changes(self.desk, self.selection, self.conversation, self.search)
@@ -131,7 +130,7 @@ class BrowseScreen(Screen[None]):
             ),
             "transcript": self.conversation.open,
             "note_of_turn": self.conversation.go_to_note,
-            "unfold": self.links.open_or_unfold,
+            "unfold": self.conversation.open_or_unfold,
             "find_text": self.conversation.ask_for_text,
             "find": self.conversation.find,
             "resume": self.conversation.resume,
@@ -508,7 +507,7 @@ class BrowseScreen(Screen[None]):
         words = "rows lines dense wrap fold height"
         return [
             *self.marks.commands(),
-            *self.links.commands(),
+            *self.conversation.commands(),
             PaletteCommand(height, "list", self.change_height, words),
             *(
                 PaletteCommand(
