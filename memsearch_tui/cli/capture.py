@@ -270,9 +270,7 @@ def _log(injections: list[engine.InjectionRecord]) -> int:
             sure = f"{note.confidence:.0%} sure, " if note.confidence < 1 else ""
             output.echo(f"    {note.entry}  {sure}{came}  ({output.safe(note.why)})")
             output.echo(f"      {output.safe(injection.words(note))}")
-    if not injections:
-        output.say("nothing was injected into a session yet")
-    return 0 if injections else 1
+    return output.exit_code(injections, "nothing was injected into a session yet")
 
 
 @click.command(epilog="\b\nExample:\n  memsearch status --cost --since 30d")

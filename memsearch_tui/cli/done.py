@@ -59,11 +59,10 @@ def how(asked: tuple[str, ...], limit: int, project: str | None, everything: boo
                 "dim",
             )
         )
-    if not ways:
-        output.say(
-            "no command that worked is known for that - `memsearch search` looks through the notes"
-        )
-    return 0 if ways else 1
+    return output.exit_code(
+        ways,
+        "no command that worked is known for that - `memsearch search` looks through the notes",
+    )
 
 
 @click.command(
@@ -127,12 +126,10 @@ def fix(error: tuple[str, ...], limit: int, project: str | None, everything: boo
         )
         for line in _noted(memory, (one.mended or one.met).entry):
             output.echo(output.style(f"  {output.safe(line)}", "dim"))
-    if not found:
-        output.say(
-            "no failed command with that error is known - `memsearch search` looks through the"
-            " notes"
-        )
-    return 0 if found else 1
+    return output.exit_code(
+        found,
+        "no failed command with that error is known - `memsearch search` looks through the notes",
+    )
 
 
 @click.command(
@@ -165,11 +162,9 @@ def blame(path: str, limit: int, project: str | None, everything: bool) -> int:
         )
         for line in _noted(memory, act.entry):
             output.echo(f"  {output.safe(line)}")
-    if not acts:
-        output.say("no captured turn wrote to it")
-    elif len(acts) == limit:
+    if len(acts) == limit:
         output.say(f"the newest {many(limit, 'turn')}; -k shows more")
-    return 0 if acts else 1
+    return output.exit_code(acts, "no captured turn wrote to it")
 
 
 def _act_json(act: engine.AgentAction) -> dict[str, Any]:

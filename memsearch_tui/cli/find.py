@@ -330,9 +330,9 @@ def show(day: str, project: str | None, everything: bool) -> int:
     output.emit({"day": day, "files": [file.path for file in files], "entries": entries})
     for file in files:
         output.echo(output.safe(memory.files.source(file.path)), nl=False)
-    if not files:
-        output.say(f"no memories on {day} - `memsearch days` lists the days that have some")
-    return 0 if files else 1
+    return output.exit_code(
+        files, f"no memories on {day} - `memsearch days` lists the days that have some"
+    )
 
 
 @click.command(epilog="\b\nExamples:\n  memsearch days\n  memsearch days --all --json")
@@ -356,12 +356,11 @@ def days(limit: int, project: str | None, everything: bool) -> int:
         )
     for path, of in copies:
         output.say(f"a copy of {os.path.basename(of)}, searched only: {output.safe(path)}")
-    if not rows:
-        output.say(
-            f'no notes in {memory.place.memory} yet - `memsearch add "…"` writes the first,'
-            " `memsearch demo` shows a year"
-        )
-    return 0 if rows else 1
+    return output.exit_code(
+        rows,
+        f'no notes in {memory.place.memory} yet - `memsearch add "…"` writes the first,'
+        " `memsearch demo` shows a year",
+    )
 
 
 @click.command(
@@ -401,6 +400,4 @@ def entries(
         head += f"  by {output.safe(note.author)}" if note.author else ""
         title = output.beside(f"{head}  ", note.title).removeprefix(head)
         output.echo(f"{output.style(head, 'dim')}{title}")
-    if not rows:
-        output.say("no entries here - `memsearch days --all` looks in all projects")
-    return 0 if rows else 1
+    return output.exit_code(rows, "no entries here - `memsearch days --all` looks in all projects")

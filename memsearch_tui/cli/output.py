@@ -31,6 +31,7 @@ __all__ = [
     "confirm",
     "echo",
     "emit",
+    "exit_code",
     "is_json",
     "json_mode",
     "remark",
@@ -79,6 +80,13 @@ def say(text: str) -> None:
     """Without ``--json``, print a remark to stderr."""
     if not is_json():
         remark(text)
+
+
+def exit_code(found: object, nothing: str) -> int:
+    """Return the exit code of a command that lists *found*; if that is empty, say *nothing*."""
+    if not found:
+        say(nothing)
+    return 0 if found else 1
 
 
 def say_shortfall(memory: Any) -> None:

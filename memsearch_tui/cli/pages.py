@@ -123,9 +123,9 @@ def show(page: Page) -> int:
             f" {'waits' if len(state.waiting) == 1 else 'wait'} for your decision:"
         )
         _print(state.waiting)
-    if not state.text:
-        output.say(f"there is no {_NAMES[page]} yet - `memsearch pages review` has one proposed")
-    return 0 if state.text else 1
+    return output.exit_code(
+        state.text, f"there is no {_NAMES[page]} yet - `memsearch pages review` has one proposed"
+    )
 
 
 def _decide(

@@ -248,9 +248,7 @@ def trace(query: tuple[str, ...]) -> int:
             output.echo(f"  → {output.safe(ending)}")
     if len(words) == 1:
         output.say("no other note supersedes it, and it supersedes none")
-    elif not words:
-        output.say("nothing found")
-    return 0 if words else 1
+    return output.exit_code(words, "nothing found")
 
 
 def _endings(memory: engine.Memory, rows: list[engine.Row], query: str) -> dict[str, str]:
