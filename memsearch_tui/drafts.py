@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
+import memsearch_engine as engine
 import msgspec
-from memsearch_engine import Home
 
 _NEW = "new "
 
@@ -43,25 +43,23 @@ def of_new(memory: str, day: str) -> EditDraft:
     return EditDraft(memory, f"{_NEW}{day}", f"a new note of {day}", "")
 
 
-def save(home: Home, draft: EditDraft) -> None:
+def save(home: engine.Home, draft: EditDraft) -> None:
     """Write *draft*. Secrets are replaced, because it is written before the user saves it."""
-    from memsearch_engine import redact
-
     file = home.draft(draft.path, draft.entry_id)
     with contextlib.suppress(OSError):
         redacted = msgspec.structs.replace(
-            draft, text=redact(draft.text, home)[0], base=redact(draft.base, home)[0]
+            draft, text=engine.redact(draft.text, home)[0], base=engine.redact(draft.base, home)[0]
         )
         home.ensure()
         home.put(file, msgspec.json.encode(redacted))
 
 
-def load(home: Home, path: str, entry_id: str) -> EditDraft | None:
+def load(home: engine.Home, path: str, entry_id: str) -> EditDraft | None:
     """Return the draft of an entry, or None."""
     return _read(home.draft(path, entry_id))
 
 
-def every(home: Home) -> list[EditDraft]:
+def every(home: engine.Home) -> list[EditDraft]:
     """Return all drafts, the last written first."""
     try:
         files = sorted(
@@ -74,7 +72,7 @@ def every(home: Home) -> list[EditDraft]:
     return [draft for file in files if (draft := _read(file))]
 
 
-def drop(home: Home, path: str, entry_id: str) -> None:
+def drop(home: engine.Home, path: str, entry_id: str) -> None:
     """Delete the draft of an entry."""
     home.draft(path, entry_id).unlink(missing_ok=True)
 

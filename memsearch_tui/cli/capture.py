@@ -26,9 +26,7 @@ AGENTS = click.Choice(engine.agents_live())
 @click.argument("event")
 def hook(agent: str, event: str) -> int:
     """Take one hook event of AGENT (`memsearch agents` lists them) from stdin. Always exits 0."""
-    from memsearch_engine import hook as main
-
-    return main(agent, event)
+    return engine.hook(agent, event)
 
 
 @click.group(invoke_without_command=True)

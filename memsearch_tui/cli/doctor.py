@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import click
-from memsearch_engine import Memory, MemsearchError, agents_live
+import memsearch_engine as engine
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json
@@ -17,10 +17,10 @@ from memsearch_tui.counted import many
 
 Check = dict[str, Any]
 #: Area -> its checks. An error of the engine is the result of the check that raises it.
-_Checks = Callable[[Memory, bool], Check | list[Check]]
+_Checks = Callable[[engine.Memory, bool], Check | list[Check]]
 
 
-def examine(memory: Memory, *, fix: bool) -> Iterator[Check]:
+def examine(memory: engine.Memory, *, fix: bool) -> Iterator[Check]:
     """Run all checks, and yield each result as ``--json`` prints it.
 
     Args:
@@ -29,7 +29,7 @@ def examine(memory: Memory, *, fix: bool) -> Iterator[Check]:
     for what, examined in _CHECKS.items():
         try:
             found = examined(memory, fix)
-        except MemsearchError as error:
+        except engine.MemsearchError as error:
             found = _check(what, False, str(error), error.hint or _HINTS.get(what, ""))
         yield from found if isinstance(found, list) else [found]
 
@@ -38,7 +38,7 @@ def _check(what: str, ok: bool, detail: str, fix: str = "") -> Check:
     return {"what": what, "ok": ok, "detail": detail, "fix": fix}
 
 
-def _history(memory: Memory, fix: bool) -> Check:
+def _history(memory: engine.Memory, fix: bool) -> Check:
     """Check the undo history. A damaged one accepts no changes; *fix* sets it aside."""
     repair = memory.repair
     wrong = repair.history_fault()
@@ -57,7 +57,7 @@ def _history(memory: Memory, fix: bool) -> Check:
     )
 
 
-def _sync(memory: Memory, _fix: bool) -> list[Check]:
+def _sync(memory: engine.Memory, _fix: bool) -> list[Check]:
     """Check the sync with other machines, if it is set up."""
     state = memory.sync.state(elsewhere=False)
     if not state.remote:
@@ -74,7 +74,7 @@ def _sync(memory: Memory, _fix: bool) -> list[Check]:
     ]
 
 
-def _home(memory: Memory, fix: bool) -> Check:
+def _home(memory: engine.Memory, fix: bool) -> Check:
     root = memory.home.root
     try:
         memory.home.ensure()
@@ -98,7 +98,7 @@ def _home(memory: Memory, fix: bool) -> Check:
     return _check("home", True, str(root))
 
 
-def _settings(memory: Memory, _fix: bool) -> Check:
+def _settings(memory: engine.Memory, _fix: bool) -> Check:
     settings = memory.config.load()
     if settings.warnings:
         return _check(
@@ -107,7 +107,7 @@ def _settings(memory: Memory, _fix: bool) -> Check:
     return _check("settings", True, "no problem found")
 
 
-def _registry(memory: Memory, _fix: bool) -> Check:
+def _registry(memory: engine.Memory, _fix: bool) -> Check:
     if memory.shortfall:
         return _check("project", False, memory.shortfall)
     return _check(
@@ -117,14 +117,13 @@ def _registry(memory: Memory, _fix: bool) -> Check:
     )
 
 
-def _peer(memory: Memory, _fix: bool) -> Check:
+def _peer(memory: engine.Memory, _fix: bool) -> Check:
     """Check for memsearch's own hooks: they call the first ``memsearch`` on the PATH, and may
     replace it.
     """
-    from memsearch_engine import __version__
     from memsearch_engine.core import compatibility
 
-    if compatibility.urges_its_upgrade(memory.home.root, __version__):
+    if compatibility.urges_its_upgrade(memory.home.root, engine.__version__):
         return _check(
             "memsearch's plugins",
             False,
@@ -135,7 +134,7 @@ def _peer(memory: Memory, _fix: bool) -> Check:
     return _check("memsearch's plugins", True, "none that would replace this command")
 
 
-def _files(memory: Memory, _fix: bool) -> Check:
+def _files(memory: engine.Memory, _fix: bool) -> Check:
     if not os.path.isdir(memory.place.memory):
         return _check("notes", True, f"none yet in {memory.place.memory}")
     if problems := memory.files.unreadable():
@@ -150,7 +149,7 @@ def _files(memory: Memory, _fix: bool) -> Check:
     return _check("notes", True, found)
 
 
-def _model(memory: Memory, _fix: bool) -> Check:
+def _model(memory: engine.Memory, _fix: bool) -> Check:
     models = memory.models
     embedding = memory.settings.embedding
     if embedding.provider != "onnx":
@@ -163,9 +162,9 @@ def _model(memory: Memory, _fix: bool) -> Check:
     return _check("model", sound, detail, "reinstall memsearch-tui")
 
 
-def _agents(memory: Memory, _fix: bool) -> Check:
+def _agents(memory: engine.Memory, _fix: bool) -> Check:
     plugins = memory.plugins
-    rows = [row for agent in agents_live() if (row := plugins.status(agent)).installed]
+    rows = [row for agent in engine.agents_live() if (row := plugins.status(agent)).installed]
     wrong = [f"{row.agent}: {text}" for row in rows for text in row.problems]
     notes = [f"{row.agent}: {text}" for row in rows for text in row.notes]
     detail = "; ".join(wrong or notes) or (
@@ -174,9 +173,9 @@ def _agents(memory: Memory, _fix: bool) -> Check:
     return _check("plugins", not wrong, detail, "memsearch agents status")
 
 
-def _conversations(memory: Memory, fix: bool) -> Check:
+def _conversations(memory: engine.Memory, fix: bool) -> Check:
     """Check for cited conversations that their agent will delete soon."""
-    evidence = Memory(memory.place.root, home=memory.home, everything=True).evidence
+    evidence = engine.Memory(memory.place.root, home=memory.home, everything=True).evidence
     found = evidence.survey()
     soon = [expiring for expiring in found.expiring if expiring.unkept]
     if soon and fix:
@@ -194,7 +193,7 @@ def _conversations(memory: Memory, fix: bool) -> Check:
     return _check("conversations", not soon, detail, "memsearch agents evidence archive")
 
 
-def _readers(memory: Memory, _fix: bool) -> Check:
+def _readers(memory: engine.Memory, _fix: bool) -> Check:
     """Check for damaged lines in transcripts, and for record kinds that no reader knows (a changed
     format).
     """
@@ -216,7 +215,7 @@ def _readers(memory: Memory, _fix: bool) -> Check:
     return _check("transcripts", True, detail)
 
 
-def _trust(memory: Memory, _fix: bool) -> Check:
+def _trust(memory: engine.Memory, _fix: bool) -> Check:
     """Check for an unfinished scrub. Notes that are pending review are no fault."""
     if left := memory.secrets.interrupted():
         text = f"a scrub was interrupted ({', '.join(left)})"
@@ -233,7 +232,7 @@ def _trust(memory: Memory, _fix: bool) -> Check:
     )
 
 
-def _repair(memory: Memory, _fix: bool) -> Check:
+def _repair(memory: engine.Memory, _fix: bool) -> Check:
     """Count junk and repetitions. Only ``repair`` changes them, because it asks first."""
     kinds = Counter(case.subject.kind for case in memory.review.cases("repair"))
     text = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
@@ -244,7 +243,7 @@ def _repair(memory: Memory, _fix: bool) -> Check:
     )
 
 
-def _service(memory: Memory, fix: bool) -> list[Check]:
+def _service(memory: engine.Memory, fix: bool) -> list[Check]:
     service = memory.service
     state, health = service.status(), service.health()
     if fix and (health.problems or health.notice):
@@ -327,7 +326,7 @@ _HINTS = {"service": "memsearch service stop, then try again"}
 def doctor(fix: bool) -> int:
     """Check everything: home, settings, service, files, index, model."""
     checks = []
-    for check in examine(Memory(), fix=fix):
+    for check in examine(engine.Memory(), fix=fix):
         checks.append(check)
         sign = output.style("ok  ", "good") if check["ok"] else output.style("FAIL", "bad")
         output.echo(f"{sign} {check['what']}: {output.safe(check['detail'])}")

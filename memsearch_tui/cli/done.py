@@ -181,10 +181,8 @@ def _act_json(act: engine.AgentAction) -> dict[str, Any]:
 
 def _noted(memory: engine.Memory, entry: str) -> list[str]:
     """Return at most two lines of a note that state the outcome."""
-    from memsearch_engine import outcomes_in
-
     try:
-        lines = outcomes_in(memory.note(entry).text)
+        lines = engine.outcomes_in(memory.note(entry).text)
     except engine.NotFound:
         return []
     return lines[:2]

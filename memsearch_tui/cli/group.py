@@ -11,7 +11,7 @@ import sys
 from typing import Any
 
 import click
-from memsearch_engine import MemsearchError
+from memsearch_engine import MemsearchError, __version__
 
 from memsearch_tui.cli import commands
 from memsearch_tui.cli.commands import Alias, Command
@@ -163,8 +163,6 @@ def cli(ctx: click.Context, show_version: bool, offline: bool) -> None:
     if offline:
         os.environ["MEMSEARCH_OFFLINE"] = "1"
     if show_version:
-        from memsearch_engine import __version__
-
         click.echo(__version__)
     elif ctx.invoked_subcommand is None:
         from memsearch_tui.cli import setup, status

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 
+import memsearch_engine as engine
+
 TYPE_CHECKING = False  # importing `typing` takes 2 ms
 if TYPE_CHECKING:
     from typing import Any
@@ -84,12 +86,10 @@ def _parsed(command: str, arguments: list[str]) -> dict[str, Any] | None:
 
 
 def _search(query: str, options: dict[str, Any]) -> int | None:
-    from memsearch_engine import search_running
-
     mode, limit = options.get("mode", "hybrid"), options.get("limit")
     if limit == 0:
         return None
-    answer = search_running(
+    answer = engine.search_running(
         query,
         limit=min(limit or 0, _MAX_HITS),
         mode=mode,
@@ -118,13 +118,11 @@ def _load_output() -> None:
 
 
 def _expand(words: list[str], options: dict[str, Any]) -> int | None:
-    from memsearch_engine import expand_running
-
     lines = options.get("lines")
     if len(words) != 1 or (lines is not None and lines > _MAX_LINES):
         return None
     whole = options.get("whole", True)
-    section = expand_running(words[0], lines=lines, whole=whole, everything="all" in options)
+    section = engine.expand_running(words[0], lines=lines, whole=whole, everything="all" in options)
     if section is None:
         return None
     from memsearch_tui.cli import results
@@ -137,12 +135,12 @@ def _expand(words: list[str], options: dict[str, Any]) -> int | None:
 
 
 def _transcript(words: list[str], options: dict[str, Any]) -> int | None:
-    from memsearch_engine import transcript_running
-
     name, context = words[0], options.get("context", 0)
     if len(words) != 1 or context > _MAX_LINES or os.path.sep in name or os.path.exists(name):
         return None
-    found = transcript_running(name, context=context, full="full" in options, raw="raw" in options)
+    found = engine.transcript_running(
+        name, context=context, full="full" in options, raw="raw" in options
+    )
     if found is None:
         return None
     from memsearch_tui.cli import results

@@ -213,9 +213,9 @@ class RelatedNotes:
 
     def _add_of_files(self, item: Item, entry: engine.Entry, found: list[Related]) -> None:
         """Append the notes whose turns wrote to the files that the entry names."""
-        from memsearch_engine import files_named
-
-        for path in dict.fromkeys([*files_named(entry.body), *_PATH.findall(entry.body)][:_FILES]):
+        for path in dict.fromkeys(
+            [*engine.files_named(entry.body), *_PATH.findall(entry.body)][:_FILES]
+        ):
             for act in self._memory.actions.blame(path):
                 is_other = act.entry != item.entry_id
                 if is_other and (other := self._items.of_id(act.entry)) is not None:

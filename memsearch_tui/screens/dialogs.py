@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 from typing import ClassVar
 
+import memsearch_engine as engine
 import msgspec
-from memsearch_engine import shown, shown_line
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -124,8 +124,8 @@ border: round $accent; border-subtitle-color: $foreground 75%; background: $surf
         """Create the widgets."""
         with Vertical() as box:
             box.border_subtitle = "enter applies · escape cancels"
-            yield Static(shown(self._question), markup=False)
-            yield _Line(shown_line(self._value), compact=True)
+            yield Static(engine.shown(self._question), markup=False)
+            yield _Line(engine.shown_line(self._value), compact=True)
 
     def on_mount(self) -> None:
         """Fill the widgets, and focus the first one."""
@@ -240,9 +240,7 @@ border: round $accent; background: $surface; padding: 0 1; }
 
     def _read(self, text: str) -> str:
         """Return the last day that *text* names; '' if it names none."""
-        from memsearch_engine import date_in_words
-
-        found = date_in_words(text, date.fromisoformat(self._today))
+        found = engine.date_in_words(text, date.fromisoformat(self._today))
         return found[1] if found else ""
 
     @on(Calendar.Moved)

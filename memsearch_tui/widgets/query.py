@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from memsearch_engine import shown_line
+import memsearch_engine as engine
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.suggester import Suggester
@@ -39,9 +39,7 @@ _PLACEHOLDERS = (
 
 def _values(name: str) -> Sequence[str]:
     """Return the values of a filter, if they can be listed."""
-    from memsearch_engine import FILTERS
-
-    known = FILTERS.get(name)
+    known = engine.FILTERS.get(name)
     if known and known.is_date:
         return _DATES[2:] if name == "after" else _DATES
     return known.values if known else ()
@@ -110,11 +108,9 @@ def without_unfinished_filter(query: str) -> str:
 
     ``redis agent:co`` becomes ``redis``; ``agent:nobody`` can't become a filter and stays.
     """
-    from memsearch_engine import FILTER_KEYS, parse_query
-
     before, _, word = query.rpartition(" ")
     name, colon, start = word.removeprefix("-").partition(":")
-    if not colon or name not in FILTER_KEYS or parse_query(word).is_empty:
+    if not colon or name not in engine.FILTER_KEYS or engine.parse_query(word).is_empty:
         return query
     may_go_on = not start or any(value.startswith(start) for value in _values(name))
     return before if may_go_on else query
@@ -149,16 +145,11 @@ class FilterSuggester(Suggester):
     async def _complete(self, word: str) -> str:
         name, colon, start = word.partition(":")
         if not colon:
-            from memsearch_engine import FILTER_KEYS
-
             self._offer("", ())
-
-            near = [
-                filter_ for filter_ in FILTER_KEYS if len(word) > 1 and filter_.startswith(word)
-            ]
+            near = [key for key in engine.FILTER_KEYS if len(word) > 1 and key.startswith(word)]
             return f"{near[0]}:" if near else ""
         names = await away(self._library.projects.names) if name == "project" else ()
         values = ("*", *names) if name == "project" else _values(name)
         near = [value for value in values if value.startswith(start) and value != start]
         self._offer(name if near else "", near)
-        return shown_line(f"{name}:{near[0]}") if near else ""
+        return engine.shown_line(f"{name}:{near[0]}") if near else ""

@@ -276,9 +276,7 @@ class SearchController:
             self._saved.add_past_search(text)
 
     def _is_secret(self, text: str) -> bool:
-        from memsearch_engine import redact
-
-        return bool(redact(text, self._state.library.memory.home)[1])
+        return bool(engine.redact(text, self._state.library.memory.home)[1])
 
     def _recall(self, step: int) -> None:
         """Put an older (1) or newer (-1) past search into the box; after the newest one it is
@@ -388,17 +386,17 @@ def _nothing(text: str, absent: list[str]) -> list[str]:
     """Return why a search found nothing, and what to change."""
     from difflib import get_close_matches
 
-    from memsearch_engine import FILTER_KEYS
-
     keyed = {word: word.partition(":")[0].lstrip("-") for word in text.split() if ":" in word}
-    filters = [word for word, key in keyed.items() if key in FILTER_KEYS]
+    filters = [word for word, key in keyed.items() if key in engine.FILTER_KEYS]
     lines = ["No note fits."]
     absent = [word for word in absent if word.casefold() not in _ASKING]
     lines += [f"No note has {', '.join(absent)}."] if absent else []
     if filters:
         lines.append(f"It is narrowed by {', '.join(filters)}: take one out to see more.")
     for word, key in keyed.items():
-        near = get_close_matches(key, FILTER_KEYS, 1) if key not in FILTER_KEYS else []
+        near = (
+            get_close_matches(key, engine.FILTER_KEYS, 1) if key not in engine.FILTER_KEYS else []
+        )
         lines += [f"{word} is searched for as text: did you mean {near[0]}: ?"] if near else []
     return [
         *lines,

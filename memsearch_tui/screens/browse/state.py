@@ -62,12 +62,10 @@ class BrowseState:
     def words(self) -> list[str]:
         """Return the query's plain words, casefolded, for highlighting. Every row calls this."""
         if self._words[0] != self.query:
-            from memsearch_engine import STOP_WORDS, parse_query
-
-            words = (word.casefold() for word in parse_query(self.query).text.split())
+            words = (word.casefold() for word in engine.parse_query(self.query).text.split())
             self._words = (
                 self.query,
-                [word for word in words if len(word) > 1 and word not in STOP_WORDS],
+                [word for word in words if len(word) > 1 and word not in engine.STOP_WORDS],
             )
         return self._words[1]
 
