@@ -7,14 +7,8 @@ from memsearch_engine.agents.transcripts.model import ToolCall, Turn
 from rich.cells import cell_len
 
 from memsearch_tui.widgets import render
-<<<<<<< HEAD
-from memsearch_tui.widgets.diff import diff_rows
-from memsearch_tui.widgets.pieces import mark_words, unwrapped, wrap
+from memsearch_tui.widgets.pieces import diff_rows, mark_words, unwrapped, wrap
 from memsearch_tui.widgets.render import inline, markdown, turn_markdown, turn_rows
-=======
-from memsearch_tui.widgets.pieces import diff_rows, mark_words, wrap
-from memsearch_tui.widgets.render import markdown, turn_markdown, turn_rows
->>>>>>> 6cbbb785 (Fewer layers in the app: one save for its state, no re-exports, diff and status beside the lines)
 
 
 def drawn(text: str) -> list[str]:
