@@ -44,7 +44,7 @@ VISIBLE = {
         "sync": Command("sync", "sync", "Share one memory between your machines."),
     },
     "System": {
-        "status": Command("status", "status", "Show the state of everything on one screen."),
+        "status": Command("index", "status", "Show the state of everything on one screen."),
         "doctor": Command("doctor", "doctor", "Check everything; --fix repairs what is safe."),
         "config": Command("config", "config", "Read and change settings."),
         "demo": Command("setup", "demo", "Try it on a sample year of notes."),
@@ -63,7 +63,7 @@ MORE = {
         "redo": Command("notes", "redo", "Do again what was undone."),
         "restore": Command("notes", "restore", "Bring a note back to an earlier state."),
         "export": Command("notes", "export", "Write notes as markdown or JSON."),
-        "compact": Command("compact", "compact", "Write a digest of many notes into today."),
+        "compact": Command("pages", "compact", "Write a digest of many notes into today."),
     },
     "Decide": {
         "trust": Command("trust", "trust", "Quarantined notes: release, quarantine, sources."),

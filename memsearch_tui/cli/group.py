@@ -165,9 +165,9 @@ def cli(ctx: click.Context, show_version: bool, offline: bool) -> None:
     if show_version:
         click.echo(__version__)
     elif ctx.invoked_subcommand is None:
-        from memsearch_tui.cli import setup, status
+        from memsearch_tui.cli import index, setup
 
-        ctx.exit(ctx.invoke(setup.tui if is_interactive() else status.status))
+        ctx.exit(ctx.invoke(setup.tui if is_interactive() else index.status))
 
 
 def run(arguments: list[str]) -> int:

@@ -9,9 +9,16 @@ from datetime import date
 
 import memsearch_engine as engine
 
-from memsearch_tui.library.days import KnownProjects, NoteDays
 from memsearch_tui.library.notes import LibraryWriter, NoteReader, RelatedNotes
-from memsearch_tui.library.rows import Item, ItemMaker, ProjectRow, Related, Seen
+from memsearch_tui.library.rows import (
+    Item,
+    ItemMaker,
+    KnownProjects,
+    NoteDays,
+    ProjectRow,
+    Related,
+    Seen,
+)
 from memsearch_tui.library.status import HeaderState, MemoryStatus
 
 __all__ = ["HeaderState", "Item", "Library", "ProjectRow", "Related", "Seen"]

@@ -13,7 +13,7 @@ from textual.binding import Binding, BindingType
 from memsearch_tui.aside import attend, away, write
 from memsearch_tui.counted import quoted
 from memsearch_tui.library import Library
-from memsearch_tui.library.days import short_path
+from memsearch_tui.library.rows import short_path
 from memsearch_tui.screens.page import Page, page_keys
 from memsearch_tui.widgets.pieces import Row, diff_rows
 

@@ -18,7 +18,7 @@ from textual.binding import Binding, BindingType
 from memsearch_tui.aside import CASES, attend, away, write
 from memsearch_tui.counted import many
 from memsearch_tui.library import Item, Library
-from memsearch_tui.library.days import short_path
+from memsearch_tui.library.rows import short_path
 from memsearch_tui.review import TITLES, decide, groups, titled, undo
 from memsearch_tui.screens.page import Page, page_keys
 from memsearch_tui.widgets import render

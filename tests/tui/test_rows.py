@@ -12,8 +12,8 @@ from rich.cells import cell_len
 from rich.style import Style
 
 from memsearch_tui.library import Item
-from memsearch_tui.library.days import KnownProjects, NoteDays
 from memsearch_tui.library.notes import NoteReader
+from memsearch_tui.library.rows import KnownProjects, NoteDays
 from memsearch_tui.library.status import MemoryStatus
 from memsearch_tui.screens.browse.screen import BrowseScreen
 from memsearch_tui.screens.browse.search import _counted, _whole

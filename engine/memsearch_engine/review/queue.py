@@ -17,7 +17,7 @@ import msgspec
 
 from memsearch_engine.core.errors import Conflict, NotFound, UsageError
 from memsearch_engine.journal.disk import locked
-from memsearch_engine.review import documents, notes, versions
+from memsearch_engine.review import documents, notes
 from memsearch_engine.review.item import Decision, Kind, Parts, ReviewItem, Step, undone
 from memsearch_engine.search.scope import Scope, reading_once
 
@@ -46,9 +46,9 @@ _DECIDERS: dict[Kind, Decider] = {
     "held": notes.decide_quarantined,
     "secret": notes.decide_secret,
     "repair": notes.decide_repair,
-    "amends": versions.decide_pair,
-    "contradicts": versions.decide_pair,
-    "stale": versions.decide_stale,
+    "amends": notes.decide_pair,
+    "contradicts": notes.decide_pair,
+    "stale": notes.decide_stale,
 }
 #: Kind -> function that lists its cases, in the order of the queue.
 _SOURCES: dict[Kind, Callable[[Parts], list[ReviewItem]]] = {
@@ -59,9 +59,9 @@ _SOURCES: dict[Kind, Callable[[Parts], list[ReviewItem]]] = {
     "held": notes.quarantined,
     "secret": notes.secrets,
     "repair": notes.repairs,
-    "amends": versions.superseded,
-    "contradicts": versions.contradictions,
-    "stale": versions.stale,
+    "amends": notes.superseded,
+    "contradicts": notes.contradictions,
+    "stale": notes.stale,
 }
 _UNDOERS: dict[str, Callable[..., str]] = {
     "note": undone,
@@ -73,7 +73,7 @@ _UNDOERS: dict[str, Callable[..., str]] = {
     "trust": notes.trust_again,
     "withhold-files": notes.withhold_files,
     "report-secret": notes.report_secret,
-    "pair": versions.pair_again,
+    "pair": notes.pair_again,
     "again": lambda memory, key: "it waits again",
 }
 

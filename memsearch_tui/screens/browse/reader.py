@@ -15,7 +15,7 @@ from memsearch_engine import MemsearchError
 
 from memsearch_tui.aside import NOTES, READS, away
 from memsearch_tui.library import Item, Seen
-from memsearch_tui.library.days import short_path
+from memsearch_tui.library.rows import short_path
 from memsearch_tui.screens.browse.desk import Desk
 from memsearch_tui.timeline import Key, Timeline, is_heading
 from memsearch_tui.widgets import render
