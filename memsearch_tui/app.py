@@ -17,7 +17,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen, Screen
 from textual.theme import Theme
 
-from memsearch_tui.aside import OURS, SHOWN_AFTER_S, WRITES, attend, away
+from memsearch_tui.aside import OURS, SHOWN_AFTER_S, WRITES, read
 from memsearch_tui.commands import OffersCommands, PaletteCommand
 from memsearch_tui.library import Item, Library, ProjectRow
 from memsearch_tui.painted import ChangedCells, Painted
@@ -330,12 +330,15 @@ class MemsearchApp(App[int]):
         async def chosen(root: str | None) -> None:
             if not root:
                 return
-            library = away(
+            await read(
+                browse,
+                "opening it",
                 lambda: Library(
                     Memory(None if root == "*" else root, home=home, everything=root == "*")
-                )
+                ),
+                opened,
+                failed,
             )
-            await attend(browse, "opening it", library, opened, failed)
 
         def failed(error: Exception) -> None:
             self.notify(str(error), severity="error")
@@ -343,9 +346,8 @@ class MemsearchApp(App[int]):
         def show(rows: list[ProjectRow]) -> None:
             self.push_screen(ProjectsScreen(rows), chosen)
 
-        await attend(
-            browse, "counting what each has", away(self.library.projects.rows), show, failed
-        )
+        counting = self.library.projects.rows
+        await read(browse, "counting what each has", counting, show, failed)
 
 
 def run(*, project: str | None = None, everything: bool = False, theme: str | None = None) -> int:

@@ -122,6 +122,17 @@ async def write(
     await attend(screen, what, WRITES.run(work), then, failed, is_write=True)
 
 
+async def read(
+    screen: Screen[Any],
+    what: str,
+    work: Callable[[], T],
+    then: Callable[[T], object],
+    failed: Callable[[Exception], object],
+) -> None:
+    """Run *work* in a thread of its own, then continue as ``attend`` does."""
+    await attend(screen, what, away(work), then, failed)
+
+
 async def attend(
     screen: Screen[Any],
     what: str,

@@ -13,7 +13,7 @@ from memsearch_engine import agent_file_path, agent_file_titles, agent_named
 from textual import work
 from textual.binding import Binding, BindingType
 
-from memsearch_tui.aside import attend, away, write
+from memsearch_tui.aside import away, read, write
 from memsearch_tui.counted import many
 from memsearch_tui.library import Item, Library
 from memsearch_tui.screens.page import Page, page_keys
@@ -61,8 +61,13 @@ class AgentFilesScreen(Page["Item"]):
 
     async def action_reload(self) -> None:
         """Read the files again."""
-        reading = away(self._library.memory.agent_files.all)
-        await attend(self, "reading what agents remember", reading, self._show, self._complain)
+        await read(
+            self,
+            "reading what agents remember",
+            self._library.memory.agent_files.all,
+            self._show,
+            self._complain,
+        )
         self._compare()
 
     @work(exclusive=True, group="compare")
@@ -173,10 +178,10 @@ class AgentFilesScreen(Page["Item"]):
             if found
             else []
         )
-        await attend(
+        await read(
             self,
             "opening it",
-            away(partial(self._library.related.of_case, names, [])),
+            partial(self._library.related.of_case, names, []),
             self._opened,
             self._complain,
         )

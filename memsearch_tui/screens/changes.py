@@ -10,7 +10,7 @@ from typing import ClassVar
 import memsearch_engine as engine
 from textual.binding import Binding, BindingType
 
-from memsearch_tui.aside import attend, away, write
+from memsearch_tui.aside import read, write
 from memsearch_tui.counted import quoted
 from memsearch_tui.library import Library
 from memsearch_tui.library.rows import short_path
@@ -43,8 +43,13 @@ class ChangesScreen(Page["list[engine.Change]"]):
 
     async def _read(self) -> None:
         memory = self._library.memory
-        reading = away(partial(memory.history, limit=_SHOWN, everywhere=memory.everything))
-        await attend(self, "reading the changes", reading, self._show, self._complain)
+        await read(
+            self,
+            "reading the changes",
+            partial(memory.history, limit=_SHOWN, everywhere=memory.everything),
+            self._show,
+            self._complain,
+        )
 
     def _show(self, changes: list[engine.Change]) -> None:
         self._changes = {change.seq: change for change in changes}

@@ -17,7 +17,7 @@ import msgspec
 from memsearch_engine import Conflict, Memory, MemsearchError, agent_named, agents_live
 from textual.binding import Binding, BindingType
 
-from memsearch_tui.aside import Lane, attend, away, write
+from memsearch_tui.aside import Lane, away, read, write
 from memsearch_tui.counted import many
 from memsearch_tui.library import Library
 from memsearch_tui.screens.page import Page, page_keys
@@ -166,8 +166,9 @@ class ConnectScreen(Page[None]):
         self.notify(f"{error}. {getattr(error, 'hint', '')}", severity="error", timeout=8)
 
     async def _read(self, _: object = None) -> None:
-        looking = away(partial(agents, self._memory))
-        await attend(self, "looking for agents", looking, self._show, self._complain)
+        await read(
+            self, "looking for agents", partial(agents, self._memory), self._show, self._complain
+        )
 
     def _show(self, agents: list[ConnectedAgent]) -> None:
         self._agents = {agent.name: agent for agent in agents}

@@ -15,7 +15,7 @@ from memsearch_engine import Decision, MemsearchError, ReviewItem
 from textual import work
 from textual.binding import Binding, BindingType
 
-from memsearch_tui.aside import CASES, attend, away, write
+from memsearch_tui.aside import CASES, away, read, write
 from memsearch_tui.counted import many
 from memsearch_tui.library import Item, Library
 from memsearch_tui.library.rows import short_path
@@ -239,8 +239,13 @@ class ReviewScreen(Page[Item]):
         case = self.case
         if case is None or not (case.notes or case.sessions):
             return
-        finding = away(partial(self._library.related.of_case, case.notes, case.sessions))
-        await attend(self, "looking for it", finding, self._open, self._complain)
+        await read(
+            self,
+            "looking for it",
+            partial(self._library.related.of_case, case.notes, case.sessions),
+            self._open,
+            self._complain,
+        )
 
     def _open(self, items: list[Item]) -> None:
         from memsearch_tui.screens.dialogs import ChoiceRow, ChooseScreen

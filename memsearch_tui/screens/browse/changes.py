@@ -9,7 +9,6 @@ import memsearch_engine as engine
 import msgspec
 from memsearch_engine import Conflict, Entry, MemsearchError
 
-from memsearch_tui.aside import away
 from memsearch_tui.counted import many, quoted
 from memsearch_tui.library import Item
 from memsearch_tui.library.notes import as_markdown, export
@@ -168,7 +167,7 @@ class Changes:
             bodies = "\n\n".join(entry.body for entry in entries)
             self._copied(as_markdown(entries, chosen) if whole else bodies)
 
-        await self._desk.read("reading", away(partial(self._selection.entries, chosen)), read)
+        await self._desk.read("reading", partial(self._selection.entries, chosen), read)
 
     def copy_part(self) -> None:
         """Let the user choose a code block, a link or code of the open text, and copy it."""

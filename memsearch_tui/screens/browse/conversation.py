@@ -86,8 +86,12 @@ class Conversation:
                     "This note's turn is not in the conversation. The nearest in time is shown."
                 )
 
-        reading = away(partial(state.library.notes.conversation, entry, item.day))
-        await self._desk.read("reading the conversation", reading, opened, self._desk.warn)
+        await self._desk.read(
+            "reading the conversation",
+            partial(state.library.notes.conversation, entry, item.day),
+            opened,
+            self._desk.warn,
+        )
 
     def _show(self, *, keep_place: bool = False) -> None:
         found = self.found
@@ -122,8 +126,12 @@ class Conversation:
         if found.first <= wanted < found.first + len(found.turns):
             show(found)
         else:
-            reading = away(partial(self._state.library.notes.turns_around, entry, wanted))
-            await self._desk.read("reading the conversation", reading, show, self._desk.warn)
+            await self._desk.read(
+                "reading the conversation",
+                partial(self._state.library.notes.turns_around, entry, wanted),
+                show,
+                self._desk.warn,
+            )
 
     def ask_for_turn(self) -> None:
         """Ask for the number of a turn, and show it."""
@@ -191,10 +199,12 @@ class Conversation:
                 self._desk.say("no match in this conversation", for_s=3)
 
         what = f"looking for {shown_line(' '.join(words))}"
-        looking = away(
-            partial(self._state.library.memory.transcripts.turn_with, entry, words, here, step)
+        await self._desk.read(
+            what,
+            partial(self._state.library.memory.transcripts.turn_with, entry, words, here, step),
+            show,
+            self._desk.warn,
         )
-        await self._desk.read(what, looking, show, self._desk.warn)
 
     # -- resume, go to the note
 
@@ -213,8 +223,12 @@ class Conversation:
                 agent = entry.agent or "unknown agents"
                 self._desk.say(f"sessions of {agent} can't be resumed")
 
-        looking = away(partial(self._state.library.notes.resume, entry))
-        await self._desk.read("looking for its folder", looking, found, self._desk.warn)
+        await self._desk.read(
+            "looking for its folder",
+            partial(self._state.library.notes.resume, entry),
+            found,
+            self._desk.warn,
+        )
 
     def _run(self, argv: list[str], folder: str) -> None:
         app, program = self._desk.screen.app, shutil.which(argv[0])
@@ -244,8 +258,12 @@ class Conversation:
             else:
                 self._show_entry(item)
 
-        looking = away(partial(self._state.library.related.of_turn, turn))
-        await self._desk.read("looking for its note", looking, known, self._desk.warn)
+        await self._desk.read(
+            "looking for its note",
+            partial(self._state.library.related.of_turn, turn),
+            known,
+            self._desk.warn,
+        )
 
     # -- links
 

@@ -15,7 +15,7 @@ from memsearch_engine import MemsearchError
 from textual.screen import Screen
 from textual.widgets import Input
 
-from memsearch_tui.aside import attend, write
+from memsearch_tui.aside import read, write
 from memsearch_tui.saved import SavedState
 from memsearch_tui.screens.browse.state import LEVELS, BrowseState
 from memsearch_tui.widgets.buttons import MESSAGE_S, Header, StatusLine
@@ -102,15 +102,15 @@ class Desk:
     async def read(
         self,
         what: str,
-        future: asyncio.Future[T],
+        work: Callable[[], T],
         then: Callable[[T], object],
         failed: Callable[[Exception], object] | None = None,
     ) -> None:
-        """Call *then* with the result of *future*.
+        """Run *work* in a thread, then call *then* with its result.
 
         Slow work is shown, and the user can leave it.
         """
-        await attend(self.screen, what, future, then, failed or self.complain)
+        await read(self.screen, what, work, then, failed or self.complain)
 
     async def write(
         self,

@@ -10,7 +10,6 @@ from functools import partial
 
 import memsearch_engine as engine
 
-from memsearch_tui.aside import away
 from memsearch_tui.commands import PaletteCommand
 from memsearch_tui.counted import many, quoted
 from memsearch_tui.library import Item
@@ -175,8 +174,11 @@ class Marks:
             return
 
         async def look(words: str) -> None:
-            looking = away(partial(memory.queries.lexical, words, _NEWER))
-            await self._desk.read("searching", looking, partial(self._choose_newer, chosen))
+            await self._desk.read(
+                "searching",
+                partial(memory.queries.lexical, words, _NEWER),
+                partial(self._choose_newer, chosen),
+            )
 
         def asked(words: str) -> None:
             self._desk.start(partial(look, words), "edit")
@@ -220,8 +222,9 @@ class Marks:
         memory = self._state.library.memory
 
         async def look(words: str) -> None:
-            looking = away(partial(memory.forgettable, words))
-            await self._desk.read("looking", looking, partial(self._choose_facts, words))
+            await self._desk.read(
+                "looking", partial(memory.forgettable, words), partial(self._choose_facts, words)
+            )
 
         def asked(words: str) -> None:
             self._desk.start(partial(look, words), "edit")
@@ -254,8 +257,9 @@ class Marks:
             self._desk.start(partial(self._plan_share, chosen), "edit")
 
     async def _plan_share(self, chosen: list[Item]) -> None:
-        looking = away(partial(self._state.library.writer.plan_share, chosen))
-        await self._desk.read("looking", looking, self._choose_share)
+        await self._desk.read(
+            "looking", partial(self._state.library.writer.plan_share, chosen), self._choose_share
+        )
 
     def _choose_share(self, planned: tuple[str, list[engine.PlannedShare]]) -> None:
         root, copies = planned

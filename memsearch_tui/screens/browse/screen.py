@@ -21,7 +21,6 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 from textual.widgets import Input
 
-from memsearch_tui.aside import away
 from memsearch_tui.commands import PaletteCommand
 from memsearch_tui.library import Item, Library
 from memsearch_tui.saved import SavedState
@@ -479,8 +478,9 @@ class BrowseScreen(Screen[None]):
                 rows += [[(path, "accent")], [], *([(line, "text")] for line in text.split("\n"))]
             self.app.push_screen(TextScreen(day, rows))
 
-        reading = away(partial(self.state.library.days.sources, day))
-        await self.desk.read("reading the file", reading, show)
+        await self.desk.read(
+            "reading the file", partial(self.state.library.days.sources, day), show
+        )
 
     def show_related(self) -> None:
         """Show other notes on the topic, and notes of turns that wrote to the same files."""
