@@ -364,7 +364,7 @@ def interrupted(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("damage", ["objects", "gone", "config"])
+@pytest.mark.parametrize("damage", ["objects", "gone", "config", "packed-refs", "a file"])
 def test_a_damaged_clone_is_made_anew(two: tuple[Machine, Machine], damage: str):
     a, b = two
     a.note("Lanterns are lit at dusk")
@@ -372,10 +372,16 @@ def test_a_damaged_clone_is_made_anew(two: tuple[Machine, Machine], damage: str)
     clone = a.home.root / "sync" / "clone.git"
     files = [path for path in (clone / "objects").rglob("*") if path.is_file()]
     assert files
-    for path in files if damage != "config" else [clone / "config"]:
-        path.chmod(0o600)
-        path.unlink() if damage == "gone" else path.write_bytes(b"\0" * 20)
     a.restart()
+    if damage == "packed-refs":
+        (clone / damage).write_bytes(b"\xff" * 20)
+    elif damage == "a file":
+        shutil.rmtree(clone)
+        clone.write_bytes(b"x")
+    else:
+        for path in files if damage != "config" else [clone / "config"]:
+            path.chmod(0o600)
+            path.unlink() if damage == "gone" else path.write_bytes(b"\0" * 20)
     a.note("Lanterns are dimmed at two", at="11:00")
     a.sync()
     assert b.sync().received == 1 and len(b.bodies()) == 2 == len(a.bodies())

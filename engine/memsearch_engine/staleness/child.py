@@ -109,9 +109,8 @@ def answer(asked: StalenessQuestion, report: Any) -> StalenessAnswer:
             ],
         )
     except Exception as error:  # a damaged or a made-up repository: dulwich has many words for it
-        return _nothing(
-            asked, found, f"its repository can't be read ({type(error).__name__}: {error})"
-        )
+        what = str(error) or type(error).__name__
+        return _nothing(asked, found, f"its repository can't be read ({what})")
     finally:
         past.close()
         store.close()

@@ -232,8 +232,8 @@ class Clone:
 
             self.home.ensure()
             new = self.path.with_suffix(".new")
-            for folder in (self.path, new):
-                shutil.rmtree(folder, ignore_errors=True)
+            for place in (self.path, new):
+                _clear(place)
             self.path.parent.mkdir(mode=0o700, exist_ok=True)
             new.mkdir(mode=0o700)
             Repo.init_bare(str(new)).close()
@@ -248,11 +248,13 @@ class Clone:
     def remove(self) -> None:
         """Delete the clone: its content is on the remote or in the notes."""
         self._reopen()
-        shutil.rmtree(self.path, ignore_errors=True)
+        _clear(self.path)
 
     def is_damaged(self, error: Exception) -> bool:
         """Whether the clone is damaged after *error*; False if the remote is unreachable."""
         if any(self.path.rglob("*.lock")):  # of a git that was killed: no other runs now
+            return True
+        if str(self.path) in str(error):  # git names the file that it can't read
             return True
         if str(error).startswith("git ls-remote") and not _OURS.search(str(error)):
             return False
@@ -392,6 +394,13 @@ class Clone:
         ]
         found = [parent.encode() for parent in parents]
         return str(workspace.committed(self._repo.object_store, blobs, found, message).decode())
+
+
+def _clear(place: Path) -> None:
+    """Delete a folder, or what stands in its place."""
+    shutil.rmtree(place, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        place.unlink()
 
 
 def name_of(data: bytes) -> str:
