@@ -242,3 +242,9 @@ def test_links_of_the_owners_are_followed_and_a_file_that_is_one_is_not(tmp_path
         )
         is None
     )
+
+
+def test_no_lost_session_is_searched_below_a_folder_that_does_not_exist(tmp_path, monkeypatch):
+    monkeypatch.setattr(ClaudeCode, "locate", lambda *_: pytest.fail("it was searched"))
+    folders = AgentFolders({"claude-code": [tmp_path / "gone"]})
+    assert find_session("claude-code", "one", str(tmp_path / "gone" / "one.jsonl"), folders) is None

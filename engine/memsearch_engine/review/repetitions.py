@@ -72,7 +72,7 @@ def _candidates(notes: Sequence[bytes]) -> Iterator[tuple[int, int]]:
     is_first = np.diff(hashes[order], prepend=~hashes[order[:1]]) != 0
     starts, buckets = np.flatnonzero(is_first), np.cumsum(is_first) - 1
     places = np.arange(len(order)) - starts[buckets]
-    few = places < _MAX_ALIKE
+    few = (places < _MAX_ALIKE) & (np.bincount(buckets)[buckets] > 1)
     members, firsts, places = members[order][few], order[starts][buckets[few]], places[few]
     classes = np.bincount(owners * _CLASSES + flat % _CLASSES, minlength=len(notes) * _CLASSES)
     counts = classes.reshape(-1, _CLASSES).astype(np.min_scalar_type(classes.max()))

@@ -170,7 +170,7 @@ def find_session(agent: str, session: str, path: str, folders: AgentFolders) -> 
     reads = reader(agent)
     if reads is None:
         return None
-    places = folders.of(agent)
+    places = [place for place in folders.of(agent) if place.exists()]
     if path and "\0" not in path:
         candidate = os.path.expanduser(path)
         known = agent_registry.agent(agent)

@@ -61,15 +61,13 @@ class FileOutlines:
         Nothing is returned if this version of the file is not indexed.
         """
         rows = self._database.query(
-            "SELECT entry_id, time, agent, title, anchors FROM entries WHERE length(title)<? AND"
-            " file=(SELECT id FROM files WHERE path=? AND mtime_ns=? AND size=?"
-            " AND state='fresh')",
+            "SELECT entry_id, time, agent, title,"
+            " coalesce(json_extract(CAST(anchors AS TEXT), '$[0].path'), '')"
+            " FROM entries WHERE length(title)<? AND file="
+            "(SELECT id FROM files WHERE path=? AND mtime_ns=? AND size=? AND state='fresh')",
             (MAX_TITLE, file.path, file.mtime_ns, file.size),
         )
-        return {
-            name: ListedNote(at, agent, title, next((a.path for a in decode_anchors(anchors)), ""))
-            for name, at, agent, title, anchors in rows
-        }
+        return {name: ListedNote(*values) for name, *values in rows}
 
     def anchors(self, project: str) -> dict[DayFile, list[Anchor]]:
         """Return the anchors of all notes, by the version of their file."""
