@@ -32,6 +32,7 @@ from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.turns import names_of
 
 _MAX_TOKENS = 6000  # the longest input of a summary of one turn
+_AT_ONCE = 20  # turns that are written with one lock
 
 
 class ImportSelection(msgspec.Struct, frozen=True):
@@ -274,6 +275,8 @@ def run(
 ) -> ImportReport:
     """Write the planned turns, session by session, oldest first.
 
+    The journal is locked for some turns at a time, so that hooks can write in between.
+
     Args:
         progress: called with phase, done and total.
         stop: asked before each turn.
@@ -282,34 +285,43 @@ def run(
     total, done = made.new, 0
     orphans = locate(choice.orphans, pipeline.home).memory if choice.orphans else ""
     for _, work in made.work:
+        where = work.where
         try:
-            conversation = open_session(work.where, pipeline.home.offsets)
+            conversation = open_session(where, pipeline.home.offsets)
         except OSError as error:
-            report.failed.append((work.where.path, error.strerror or str(error)))
+            report.failed.append((where.path, error.strerror or str(error)))
             continue
-        for name in work.turns:
-            if stop and stop():
-                return report
-            if progress:
-                progress("writing", done, total)
-            done += 1
-            try:
-                for turn in pipeline.turn_at(conversation, conversation.find(name)):
-                    memory = "" if home_of(turn.cwd, pipeline.home) else orphans
-                    _count_turn(
-                        report,
-                        pipeline.capture(turn, work.where, memory=memory, at=work.where.modified),
-                    )
-            except (OSError, MemsearchError) as error:
-                report.failed.append((f"{work.where.path} turn {name}", str(error)))
-                pipeline.ledger.note(
-                    [
-                        SeenTurn(
-                            work.where.agent, work.where.session, name, "", "", "failed", str(error)
-                        )
-                    ]
-                )
+        for start in range(0, len(work.turns), _AT_ONCE):
+            with pipeline.journal.batch():
+                for name in work.turns[start : start + _AT_ONCE]:
+                    if stop and stop():
+                        return report
+                    if progress:
+                        progress("writing", done, total)
+                    done += 1
+                    _write(pipeline, conversation, name, orphans, report)
     return report
+
+
+def _write(
+    pipeline: CapturePipeline,
+    conversation: Conversation,
+    name: str,
+    orphans: str,
+    report: ImportReport,
+) -> None:
+    """Write one turn of a session, and count it."""
+    where = conversation.where
+    try:
+        for turn in pipeline.turn_at(conversation, conversation.find(name)):
+            memory = home_of(turn.cwd, pipeline.home) or orphans
+            captured = pipeline.capture(turn, where, memory=memory, at=where.modified)
+            _count_turn(report, captured)
+    except (OSError, MemsearchError) as error:
+        report.failed.append((f"{where.path} turn {name}", str(error)))
+        pipeline.ledger.note(
+            [SeenTurn(where.agent, where.session, name, "", "", "failed", str(error))]
+        )
 
 
 def _count_turn(report: ImportReport, captured: CapturedTurn) -> None:

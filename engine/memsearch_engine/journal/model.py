@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
+from functools import lru_cache
 
 import msgspec
 
@@ -165,6 +166,7 @@ class Document(msgspec.Struct):
         return next((entry for entry in self.entries if entry.id == entry_id), None)
 
 
+@lru_cache(maxsize=1024)  # all turns of a session have the same path
 def agent_of(kind: str, path: str) -> str:
     """Agent of an anchor that does not name it."""
     return agent_registry.owner(kind, path)

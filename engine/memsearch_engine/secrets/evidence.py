@@ -113,6 +113,21 @@ def secrets_among(candidates: Iterable[PossibleSecret], text: str) -> Iterator[S
 def features(candidate: PossibleSecret, value: str) -> Iterator[str]:
     """Yield the features of a candidate with this value."""
     _, _, _, name, link, around = candidate
+    form, length, own = _of_value(value)
+    yield from ("all", f"name:{name}", f"link:{link}", f"form:{form}", f"length:{length}")
+    yield from (f"{name}|{form}", f"{link}|{form}", f"{name}|{link}", f"{link}|{length}")
+    yield from (*own, *around)
+    yield from (f"{link}|{one}" for one in (*around, *_LINKED.intersection(own)))
+    yield from (f"line|{one}" for one in around if "line" in around)
+    if link == "word":
+        yield "+".join((link, *around))
+    if "shout" in around:
+        yield f"shout|{form}"
+
+
+@lru_cache(maxsize=4096)
+def _of_value(value: str) -> tuple[str, str, list[str]]:
+    """Return the form, the length and the labels of a value. The words of a text recur."""
     form = shape(value)
     length = next((f"<{edge}" for edge in _EDGES if len(value) < edge), "long")
     own = [
@@ -134,15 +149,7 @@ def features(candidate: PossibleSecret, value: str) -> Iterator[str]:
         )
         if holds
     ]
-    yield from ("all", f"name:{name}", f"link:{link}", f"form:{form}", f"length:{length}")
-    yield from (f"{name}|{form}", f"{link}|{form}", f"{name}|{link}", f"{link}|{length}")
-    yield from (*own, *around)
-    yield from (f"{link}|{one}" for one in (*around, *_LINKED.intersection(own)))
-    yield from (f"line|{one}" for one in around if "line" in around)
-    if link == "word":
-        yield "+".join((link, *around))
-    if "shout" in around:
-        yield f"shout|{form}"
+    return form, length, own
 
 
 def _read(name: str) -> str:
