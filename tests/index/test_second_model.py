@@ -126,14 +126,6 @@ def test_what_both_models_say_of_a_candidate():
 
 
 def test_how_sure_a_hit_is_in_a_script_that_the_first_model_does_not_speak():
-    class Sample:
-        def background(self, question: QueryVector) -> Background:
-            return Background(0.0, 1.0)
-
-    class VectorIndex:
-        def sample(self, collection: str) -> Sample:
-            return Sample()
-
     def above(meant: DenseScores, *foreign: tuple[str, str]) -> float:
         row = Row(
             1,
@@ -160,12 +152,13 @@ def test_how_sure_a_hit_is_in_a_script_that_the_first_model_does_not_speak():
             "",
         )
         hit = Hit(1, 1.0, row, {}, {}, [])
-        key = ("p", "c")
+        key, background = ("p", "c"), Background(0.0, 1.0)
         models = [
             ModelResult(
-                VectorIndex(),
+                None,
                 QueryVector(np.ones(2)),
-                Background(0.0, 1.0),
+                {"p": background},
+                background,
                 {key: near} if near else {},
             )
             for near in meant
@@ -182,8 +175,7 @@ def test_how_sure_a_hit_is_in_a_script_that_the_first_model_does_not_speak():
             foreign=set(foreign),
             left_out=LeftOut(parse("x")),
         )
-        project = Project("p", "p", "p", "/p", "/p/.memsearch/memory")
-        rate(Sources(None, None, [project]), found, {key: 0.5}, [hit])
+        rate(found, {key: 0.5}, [hit])
         return hit.scores["above"]
 
     both = DenseScores(DenseScore(0.1, 0.0), DenseScore(0.5, 0.0))

@@ -15,8 +15,9 @@ from memsearch_engine.index.rows import Filter
 from memsearch_engine.index.scan import scan
 from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.search import hybrid, lexical
-from memsearch_engine.search.request import parse
+from memsearch_engine.search.request import SearchRequest, parse
 from memsearch_engine.search.retrieve import Sources
+from memsearch_engine.search.spelling import correct
 
 AGENTS = ("claude-code", "codex")
 TOPICS = (
@@ -83,6 +84,16 @@ QUERIES = (
     'step "of shop"',
     "nowhere",
 )
+
+
+def test_mistyped_words_of_a_prompt_are_replaced_but_not_listed(world):
+    catalog = world[0]
+    text = "raise the websokcet backoff"
+    terms = analyze.query_terms(text)
+    fixed, listed = correct(catalog, terms, parse(text))
+    assert listed == {"websokcet": ["websocket"]}
+    prompt = SearchRequest.of_words(text, is_prompt=True)
+    assert correct(catalog, terms, prompt) == (fixed, {})
 
 
 def bm25(notes: dict[str, list[str]], terms: list[str], rows: list[str]) -> dict[str, float]:

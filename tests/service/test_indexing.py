@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import sqlite3
 import threading
 
 import pytest
@@ -62,6 +64,38 @@ def test_an_index_that_is_being_built_anew_is_behind(box):
     box.fill()
     assert behind(box, read=True, forget=True)
     assert behind(box)  # also where the service is killed meanwhile
+
+
+def segments(box) -> int:
+    """The number of segments of the word index (``words_idx`` of FTS5)."""
+    with contextlib.closing(sqlite3.connect(box.home.cache_db)) as db:
+        return db.execute("SELECT count(DISTINCT segid) FROM words_idx").fetchone()[0]
+
+
+def test_the_word_index_is_one_segment_after_the_first_reading_and_once_a_day(box):
+    for day in range(1, 4):
+        box.write(f"2026-03-0{day}", f"# 2026-03-0{day}\n\n### 10:00\n- Deploy number {day}\n")
+    assert not behind(box, read=True)
+    assert segments(box) == 1
+    box.write("2026-03-04", "# 2026-03-04\n\n### 10:00\n- Deploys are frozen over Easter\n")
+    assert not behind(box, read=True)
+    assert segments(box) == 2
+    home = Home(box.home.root)
+    with contextlib.closing(Registry(home)) as registry:
+        project = registry.at(locate(str(box.project), home), register=True)
+        indexer = Indexer(home, registry, threading.Event(), lambda: None)
+        try:
+            assert indexer.ready.wait(60)
+            job = IndexJob(project, [])
+            indexer.enqueue(job)
+            assert job.was_read.wait(60)
+            stamp = indexer.spaces.serving.folder / "pruned"
+            stamp.touch()
+            os.utime(stamp, (0, 0))  # a day has passed
+            indexer.thread._prune()
+        finally:
+            indexer.close()
+    assert segments(box) == 1
 
 
 @pytest.mark.slow

@@ -23,7 +23,6 @@ from typing import NamedTuple
 
 from memsearch_engine.core.errors import UsageError
 from memsearch_engine.index.catalog import Catalog
-from memsearch_engine.index.hubness import Background
 from memsearch_engine.index.rows import Row, comparable
 from memsearch_engine.search import confidence, lexical
 from memsearch_engine.search.hits import Answer, Hit
@@ -78,7 +77,7 @@ def _answer(sources: Sources, request: SearchRequest) -> Answer:
     found = retrieve(sources, request, state)
     fused = fuse(sources.catalog, request, found)
     hits = [
-        Hit(0, score, row, fused.places(key), _score_parts(found, key), [])
+        Hit(0, score, row, {}, {}, [])
         for key, row in found.rows.items()
         if (score := fused.scores.get(key)) is not None
     ]
@@ -86,9 +85,12 @@ def _answer(sources: Sources, request: SearchRequest) -> Answer:
         # the filters that only the catalog can check may have removed all candidates
         return lexical.search(sources.catalog, sources.projects, request, check_files=False)
     hits = order(request, hits, max(request.limit, reorder.CONSIDERED))
+    for hit in hits:
+        key = hit.row.project, hit.row.chunk_id
+        hit.ranks, hit.scores = fused.places(key), _score_parts(found, key)
     if fused.coverage:
         reorder.for_search(sources, request, found.terms, hits)
-        rate(sources, found, fused.coverage, hits)
+        rate(found, fused.coverage, hits)
         reorder.revisions_first(sources, request, found.terms, hits)
     hits = hits[: request.limit]
     _explain(hits, found.terms)
@@ -130,14 +132,13 @@ def _score_parts(found: Candidates, key: Key) -> dict[str, float]:
     return parts
 
 
-def rate(sources: Sources, found: Candidates, coverage: dict[Key, float], hits: list[Hit]) -> None:
+def rate(found: Candidates, coverage: dict[Key, float], hits: list[Hit]) -> None:
     """Set the confidence of each hit.
 
     Args:
         coverage: share of the query's words that each chunk contains, 0 to 1.
         hits: best first.
     """
-    background: dict[tuple[str, int], Background] = {}
     for hit in hits:
         key = hit.row.project, hit.row.chunk_id
         hit.scores["coverage"] = round(coverage[key], 4)
@@ -147,12 +148,8 @@ def rate(sources: Sources, found: Candidates, coverage: dict[Key, float], hits: 
             near = scores[number]
             if near is None:
                 continue
-            name = hit.row.project, number
-            if name not in background:
-                model = found.models[number]
-                collection = sources.project(hit.row.project).collection
-                background[name] = model.index.sample(collection).background(model.query)
-            above.append(background[name].z_score(near.score))
+            background = found.models[number].backgrounds[hit.row.project]
+            above.append(background.z_score(near.score))
         if len(above) > 1:
             hit.scores["above"] = round(sum(s * one for s, one in zip(SHARES, above)), 3)
         elif above:
@@ -307,7 +304,7 @@ def _coverage(catalog: Catalog, rows: dict[Key, Row], idf: dict[str, float]) -> 
     most = sum(idf.values()) or 1.0
     has = catalog.terms(row.id for row in rows.values())
     return {
-        key: sum(idf[term] for term in idf.keys() & has.get(row.id, set())) / most
+        key: sum(idf[term] for term in idf.keys() & has.get(row.id, ())) / most
         for key, row in rows.items()
     }
 

@@ -42,10 +42,6 @@ class Sources(NamedTuple):
     second: VectorIndex | None = None
     overrides: Overrides = NONE
 
-    def project(self, project_id: str) -> Project:
-        """The project with this id, which must be one of ``projects``."""
-        return next(project for project in self.projects if project.id == project_id)
-
 
 class IndexCompleteness(NamedTuple):
     """How complete the vector index is.
@@ -99,12 +95,14 @@ class ModelResult:
     Attributes:
         index: the model's vector index.
         query: the embedded query.
-        background: mean and deviation of the query's similarity to all searched notes.
+        backgrounds: project id -> mean and deviation of the query's similarity to its notes.
+        background: the same for the notes of all searched projects together.
         found: key -> score of each compared chunk.
     """
 
     index: VectorIndex
     query: QueryVector
+    backgrounds: dict[str, Background]
     background: Background
     found: dict[Key, DenseScore] = field(default_factory=dict)
 
@@ -216,11 +214,9 @@ def _models(
 
 def _asked(index: VectorIndex, projects: list[Project], text: str) -> ModelResult:
     query = index.ask(text)
-    sized = [
-        (index.sample(p.collection).background(query), index.chunk_count(p.collection))
-        for p in projects
-    ]
-    return ModelResult(index, query, together(sized))
+    backgrounds = {p.id: index.sample(p.collection).background(query) for p in projects}
+    sized = ((backgrounds[p.id], index.chunk_count(p.collection)) for p in projects)
+    return ModelResult(index, query, backgrounds, together(sized))
 
 
 def _compared(model: ModelResult, projects: list[Project], keys: Set[Key]) -> dict[Key, DenseScore]:

@@ -49,7 +49,7 @@ def correct(
         terms: terms of the query (``analyze.query_terms``).
 
     Returns:
-        The terms to search for, and replaced word as typed -> its replacements.
+        The terms to search for, and replaced word as typed -> its replacements (none for a prompt).
     """
     vocabulary = _Vocabulary(catalog, request)
     last = analyze.words(request.text).split()[-1:] if request.last_is_partial else []
@@ -70,13 +70,15 @@ def correct(
     }
     if not corrected:
         return terms, {}
-    fixed = [near for term in terms for near in corrected.get(term, [term])]
+    fixed = list(dict.fromkeys(n for term in terms for n in corrected.get(term, [term])))
+    if request.is_prompt:  # nobody reads the replaced words
+        return fixed, {}
     shown = {
         _as_typed(request, term): [vocabulary.written(stem) for stem in stems]
         for term, stems in corrected.items()
     }
     shown = {word: near for word, near in shown.items() if near != [word]}
-    return list(dict.fromkeys(fixed)), shown
+    return fixed, shown
 
 
 def _near(words: dict[int, list[str]], vocabulary: _Vocabulary, term: str) -> list[str]:

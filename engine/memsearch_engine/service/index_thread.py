@@ -344,7 +344,10 @@ class IndexThread:
             self._state.spaces.complete()
 
     def _prune(self) -> None:
-        """Once a day, when idle and all projects are read, delete vectors that no note uses."""
+        """Once a day, when idle and all projects are read, tidy the index.
+
+        Vectors that no note uses are deleted, and the word index becomes one segment.
+        """
         serving, second = self._state.spaces.serving, self._state.spaces.second
         if (
             serving is None
@@ -355,6 +358,7 @@ class IndexThread:
             return
         if not all(project.id in self._state.scanned for project in self._state.registry.all()):
             return
+        self._state.catalog.words.optimize()
         used = self._state.catalog.text_hashes()
         gone = sum(space.embeddings.prune(used) for space in (serving, second) if space is not None)
         if gone:
@@ -401,6 +405,7 @@ class IndexThread:
         found.failed += bad
         if self._state.is_behind([project]):
             self._state.catalog.files.set_scanned(project.id)
+            self._state.catalog.words.optimize()
         self._state.scanned.add(project.id)
         if found.changed or found.removed:
             self._state.changed()

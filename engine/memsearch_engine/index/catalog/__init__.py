@@ -204,12 +204,12 @@ class Catalog:
         )
         return {row: with_asked(prompt, embedded) for row, embedded, prompt in rows}
 
-    def terms(self, chunk_rows: Iterable[int]) -> dict[int, set[str]]:
-        """Return catalog id -> terms (``analyze.terms``) of chunks."""
+    def terms(self, chunk_rows: Iterable[int]) -> dict[int, list[str]]:
+        """Return catalog id -> terms (``analyze.terms``) of chunks, with repeats."""
         rows = self.database.query_in(
             "SELECT rowid, terms FROM words WHERE rowid IN ({})", chunk_rows
         )
-        return {row: set(terms.split()) for row, terms in rows}
+        return {row: terms.split() for row, terms in rows}
 
     def chunk_keys(self, project: str, chunk_ids: set[str] | None = None) -> list[ChunkKey]:
         """Return the keys of a project's chunks, all or some, oldest day first."""

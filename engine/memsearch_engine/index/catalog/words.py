@@ -29,6 +29,14 @@ class WordIndex:
         self._by_length: dict[int, list[str]] = {}
         self._listed: tuple[int, float, float] | None = None  # version, when, seconds it took
 
+    def optimize(self) -> None:
+        """Merge all segments of the word index into one: a search reads each of them.
+
+        Source: SQLite, fts5.html, "The 'optimize' Command".
+        """
+        with self._database.transaction() as db:
+            db.execute("INSERT INTO words (words) VALUES ('optimize')")
+
     # -- the vocabulary
 
     def chunk_count(self) -> int:

@@ -81,7 +81,7 @@ class _Surroundings:
         self, catalog: Catalog, index: VectorIndex, project: Project, hits: list[Hit]
     ) -> None:
         self.turns = {hit.id: catalog.around(hit.row, _AROUND) for hit in hits}
-        rows = {row.id: row for row in (hit.row for hit in hits)}
+        rows = {hit.row.id: hit.row for hit in hits}
         rows |= {row.id: row for turns in self.turns.values() for row in turns}
         self.vectors: Mapping[str, np.ndarray] = index.vectors(
             project.collection, [row.chunk_id for row in rows.values()]
@@ -158,7 +158,8 @@ def pairs(
         if _has_turns(hit) and not is_old:
             best.setdefault((hit.row.agent, hit.row.session), hit)
     leading = [hit for hit in hits[:_FIRST] if _has_turns(hit) and hit.score > 0]
-    around = _Surroundings(catalog, index, project, [*leading, *best.values()])
+    compared = {hit.id: hit for hit in (*leading, *best.values())}
+    around = _Surroundings(catalog, index, project, list(compared.values()))
     found: list[
         tuple[ConversationPair, set[str]]
     ] = []  # pairs without ``rare`` yet, and their shared terms

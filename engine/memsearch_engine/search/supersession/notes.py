@@ -176,7 +176,8 @@ def pairs(
     near = index.neighbours(project.collection, [row.chunk_id for row in rows], _NEAREST)
     known = catalog.by_chunk_id({name for names in near.values() for name, _ in names}, project.id)
     known = {name: row for name, row in known.items() if row.day and _is_comparable(index, row)}
-    has = catalog.terms({row.id for row in (*rows, *known.values())})
+    terms_of = catalog.terms({row.id for row in (*rows, *known.values())})
+    has = {row: set(terms) for row, terms in terms_of.items()}
     idf = catalog.words.rarity(sorted(set().union(*(has.get(row.id, set()) for row in rows))))
     total = catalog.words.chunk_count()
     rare, few = idf_of(_RARE, total), 1 - min(1.0, total / _MANY)
