@@ -202,6 +202,16 @@ class MemsearchApp(App[int]):
         else:
             super().notify(shown(message), title=shown(title), markup=False, **how)
 
+    def on_text_selected(self) -> None:
+        """Name the key for the text that the mouse selected."""
+        if self.screen.get_selected_text():
+            self.notify("ctrl+c copies the selected text")
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """Copy *text*, and say so."""
+        super().copy_to_clipboard(text)
+        self.notify("copied")
+
     # -- commands
 
     def commands(self, screen: Screen[Any]) -> list[PaletteCommand]:

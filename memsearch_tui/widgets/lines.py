@@ -66,6 +66,7 @@ class Lines(ScrollView, can_focus=True, inherit_bindings=False):
     at each change of focus, which took half of the start.
     """
 
+    ALLOW_SELECT = False
     DEFAULT_CSS = """
     Lines { background: $background; scrollbar-size-vertical: 1; scrollbar-size-horizontal: 0; }
     """

@@ -20,6 +20,8 @@ Row = list[Piece]
 LINE_BREAK: Piece = ("\n", "text")
 #: Between two cells of a table.
 COLUMN: Piece = ("│ ", "dim")
+#: Before each line of code and of a quotation.
+GUTTERS = ("▏ ", "│ ")
 _CROSS = "┼"  # between two columns of the rule below a table's header
 _LEAST_CELL = 6  # cells of a column; narrower tables are wrapped like text
 

@@ -6,19 +6,23 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from memsearch_engine import shown
+from rich.cells import cell_len
+from rich.style import Style
 from textual.binding import Binding, BindingType
+from textual.selection import Selection
 from textual.strip import Strip
 
 from memsearch_tui.widgets.lines import Lines
-from memsearch_tui.widgets.pieces import Row, drawable, mark_words, wrap
+from memsearch_tui.widgets.pieces import GUTTERS, Row, drawable, mark_words, wrap
 
 
 class TextView(Lines):
     """A text to read, wrapped to the width.
 
-    Only visible lines are drawn; searched words are highlighted.
+    Only visible lines are drawn; searched words are highlighted. The mouse selects text.
     """
 
+    ALLOW_SELECT = True
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j,ctrl+n", "scroll(1)", "Down", show=False, id="text.down"),
         Binding("up,k,ctrl+p", "scroll(-1)", "Up", show=False, id="text.up"),
@@ -32,6 +36,7 @@ class TextView(Lines):
         super().__init__(**kwargs)
         self._rows: list[Row] = []
         self._wrapped: list[Row] = []
+        self._row_of: list[int] = []  # wrapped line -> number of its row
         self._width = 0
         # line of the last match; it may be too near to the end to be scrolled to the top
         self._match = -1
@@ -57,17 +62,19 @@ class TextView(Lines):
 
     def text(self) -> str:
         """Return the whole text."""
-        return "\n".join("".join(text for text, _ in row) for row in self._rows)
+        return "\n".join(map(_text, self._rows))
 
     def _wrap(self) -> None:
         if not self.size.width:  # not visible yet: wrapped when the width is known
-            self._width, self._wrapped = 0, []
+            self._width, self._wrapped, self._row_of = 0, [], []
             return
         width = max(10, self.size.width - 2)
         if width == self._width:
             return
         self._width = width
-        self._wrapped = [line for row in self._rows for line in wrap(row, width)]
+        wrapped = [wrap(row, width) for row in self._rows]
+        self._wrapped = [line for lines in wrapped for line in lines]
+        self._row_of = [number for number, lines in enumerate(wrapped) for _ in lines]
         self._match = -1
         self.extend(len(self._wrapped))
 
@@ -131,9 +138,52 @@ class TextView(Lines):
         """Draw a wrapped line of the text."""
         index = y + self.scroll_offset.y
         row = self._wrapped[index] if index < len(self._wrapped) else []
-        return self.draw([(" ", "text"), *self._marked(row)], self.size.width)
+        strip = self.draw([(" ", "text"), *self._marked(row)], self.size.width)
+        selection = self.text_selection if row else None
+        span = selection.get_span(index) if selection is not None else None
+        if span is None:
+            return strip
+        text = f" {_text(row)}"
+        begin, end = (cell_len(text[: len(text) if at < 0 else at]) for at in span)
+        selected = strip.crop(begin, end).apply_style(Style(reverse=True))
+        return Strip.join([strip.crop(0, begin), selected, strip.crop(end, self.size.width)])
+
+    def render_line(self, y: int) -> Strip:
+        """Draw a line with the positions that the mouse selects."""
+        return super().render_line(y).apply_offsets(0, y + self.scroll_offset.y)
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        """Draw what is selected now."""
+        self.refresh_changed()
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """Return the selected text without the gutter of code and without the breaks of lines that
+        were wrapped.
+        """
+        found, before = "", -1
+        for index, row in enumerate(self._wrapped):
+            span = selection.get_span(index)
+            if span is None:
+                continue
+            begin, end = span
+            gutter = 1 + (len(row[0][0]) if row and row[0][0] in GUTTERS else 0)
+            part = f" {_text(row)}"[max(begin, gutter) : None if end < 0 else end]
+            number = self._row_of[index]
+            if number == before:
+                part = part.lstrip()
+                last, first = found.split(" ")[-1], part.split(" ")[0]
+                is_cut = f"{last}{first}" in _text(self._rows[number])
+                found = found + part if is_cut else f"{found.rstrip()} {part}"
+            else:
+                found += f"\n{part}" if before >= 0 else part
+            before = number
+        return (found, "\n") if found.strip() else None
 
     def _marked(self, row: Row) -> Row:
         if not self.marks:
             return row
         return [piece for text, tone in row for piece in mark_words(text, tone, self.marks)]
+
+
+def _text(row: Row) -> str:
+    return "".join(text for text, _ in row)

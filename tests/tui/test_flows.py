@@ -24,7 +24,7 @@ from memsearch_tui.library.rows import hit_rows
 from memsearch_tui.screens.dialogs import ConflictScreen, DayScreen
 from memsearch_tui.screens.help import TextScreen
 from memsearch_tui.screens.related import RelatedScreen
-from memsearch_tui.widgets.text_view import TextView
+from memsearch_tui.widgets.text_view import TextView, _text
 from tests.tui.conftest import SESSION, until
 
 
@@ -206,6 +206,40 @@ def test_the_conversation_is_under_the_note_where_both_have_room(world):
         await until(pilot, lambda: panes.said.display)
 
     drive(app, steps, size=(120, 34))
+
+
+def test_the_mouse_selects_text_and_a_key_copies_it_as_it_was_written(world):
+    world.day("2026-02-10").write_text(
+        "# 2026-02-10\n\n### 10:00\n- "
+        + "many words " * 8
+        + "\n\n```sh\nmake deploy STAGE="
+        + "x" * 60
+        + "\n```\n"
+    )
+    app = world.app()
+
+    async def drag(pilot, begin, end):
+        await pilot.mouse_down("#reader", offset=begin)
+        await pilot.hover("#reader", offset=end)
+        await pilot.mouse_up("#reader", offset=end)
+        await pilot.pause()
+
+    async def steps(pilot):
+        rows = [_text(row) for row in app.screen.panes.reader._wrapped]
+        code = next(n for n, row in enumerate(rows) if "make deploy" in row)
+        assert len([row for row in rows if row.startswith("▏ ")]) > 2, "the code is wrapped"
+        await drag(pilot, (4, 3), (30, code))
+        assert str(app.screen.desk.status.content) == "ctrl+c copies the selected text"
+        await pilot.press("ctrl+c")
+        assert app.clipboard.startswith("many words many words")
+        assert app.clipboard.split("\n")[0].count("words") == 8, "as one line"
+        await drag(pilot, (1, code + 1), (52, code + 3))
+        await pilot.press("ctrl+c")
+        assert f"make deploy STAGE={'x' * 60}".endswith(app.clipboard) and len(app.clipboard) > 30
+        await pilot.click("#reader", offset=(5, 30))
+        assert not app.screen.get_selected_text()
+
+    drive(app, steps)
 
 
 @pytest.mark.slow

@@ -187,7 +187,6 @@ class Changes:
     def _copied(self, text: str) -> None:
         if text:
             self._desk.screen.app.copy_to_clipboard(text)
-            self._desk.say("copied", for_s=2)
 
     def export(self) -> None:
         """Write the selected notes to a file: JSON if its name ends in ``.json``, else markdown."""
