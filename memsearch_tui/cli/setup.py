@@ -38,7 +38,7 @@ def tui(
         return run_plain(Library(engine.Memory(everything=everything, project=project)))
     if not is_interactive():
         raise engine.Unreachable(
-            "the app needs a terminal", "the commands do all that it does: `memsearch --help`"
+            "the app needs a terminal", "`memsearch tui --plain` reads and prints line by line"
         )
     from memsearch_tui.app import run
     from memsearch_tui.screens.browse.screen import DEMO
