@@ -34,17 +34,17 @@ SIZE = (120, 40)
 SIZES = {"wide": (200, 60), "narrow": (80, 24), "narrow-light": (80, 24)}
 #: name -> (theme, keys)
 SCENES = {
-    "browse": ("memsearch-dark", ["down", "down"]),
-    "wide": ("memsearch-dark", ["down", "down"]),
-    "narrow": ("memsearch-dark", ["down", "down"]),
-    "browse-light": ("memsearch-light", ["down", "down"]),
-    "narrow-light": ("memsearch-light", ["down", "down"]),
+    "browse": ("memsearch-dark", ["home", *["down"] * 7]),
+    "wide": ("memsearch-dark", ["home", *["down"] * 7]),
+    "narrow": ("memsearch-dark", ["home", *["down"] * 7]),
+    "browse-light": ("memsearch-light", ["home", *["down"] * 7]),
+    "narrow-light": ("memsearch-light", ["home", *["down"] * 7]),
     "search": ("memsearch-dark", ["slash", *"why was the cache ttl raised"]),
     "conversation": (
         "memsearch-dark",
         ["slash", *"OOMKilled pods agent:claude", "enter", "enter"],
     ),
-    "edit": ("memsearch-dark", ["down", "e"]),
+    "edit": ("memsearch-dark", ["home", *["down"] * 7, "e"]),
     "help": ("memsearch-light", ["question_mark"]),
     "projects": ("memsearch-dark", ["f2"]),
     "activity": ("memsearch-dark", ["f4"]),
