@@ -59,6 +59,7 @@ def test_clines_own_tags_are_not_the_persons_words(tmp_path):
             "content": [
                 {"type": "text", "text": '<user_input mode="act"></user_input>'},
                 {"type": "image"},
+                {"type": "file", "path": "/p/a.pdf", "content": "x"},
             ],
         }
     )
@@ -74,7 +75,7 @@ def test_clines_own_tags_are_not_the_persons_words(tmp_path):
     file = tmp_path / "s.messages.json"
     file.write_text(json.dumps({"sessionId": "s", "messages": messages}), encoding="utf-8")
     turns = cline.open_session(cline.at(file)).turns()
-    assert [turn.user for turn in turns] == [*said.values(), "[image]"]
+    assert [turn.user for turn in turns] == [*said.values(), "[image] [document]"]
     (tool,) = turns[-1].tools
     assert (tool.input, tool.output) == ("curl http://example.org/x", "out") and turns[-1].outside
 

@@ -27,6 +27,7 @@ from memsearch_engine.agents.transcripts.model import (
     Session,
     Turn,
     WholeConversation,
+    attached,
     document,
     input_text,
     is_servers_tool,
@@ -88,7 +89,7 @@ def _words(message: dict[str, Any]) -> str:
         words = f"/{command[1]} {command[2]}"
     if words.strip():
         return words
-    return "[image]" if any(block.get("type") == "image" for block in blocks) else ""
+    return attached(blocks)
 
 
 def _input(given: Any) -> str:
