@@ -30,6 +30,7 @@ from memsearch_engine.index.vectors.ledger import LedgerRow, VectorLedger
 _OVERFETCH = 4
 #: Fewer corrections are not saved, because computing them again is as fast.
 _WORTH_SAVING = 2_000
+_AT_ONCE = 2_000  # vectors to copy into a matrix
 
 Neighbours = dict[str, list[tuple[str, float]]]
 
@@ -276,14 +277,16 @@ class VectorCache:
         self._corrections: np.ndarray | None = None
         self._sample: HubnessSample | None = None
         self._hidden: np.ndarray | None = None
-        parts = [LedgerRow.decoded(row[1]) for row in rows]
-        equal: dict[tuple[str, ...], tuple[str, ...]] = {}  # a session's rows share one tuple
-        self.scalars = [equal.setdefault(part.scalars, part.scalars) for part in parts]
-        self._scripts = [part.script or "" for part in parts]
+        # the rows of a session's day are equal, and share one tuple
+        parts = {text: LedgerRow.decoded(text) for text in {row[1] for row in rows}}
+        self.scalars = [parts[row[1]].scalars for row in rows]
+        self._scripts = [parts[row[1]].script or "" for row in rows]
         self._buffer: np.ndarray | None = _buffer(len(rows), dimension)
         self.matrix = self._buffer[: len(rows)]
-        for place, row in enumerate(rows):
-            self.matrix[place] = np.frombuffer(row[2], np.float32)
+        for start in range(0, len(rows), _AT_ONCE):
+            some = b"".join(row[2] for row in rows[start : start + _AT_ONCE])
+            read = np.frombuffer(some, np.float32).reshape(-1, dimension)
+            self.matrix[start : start + _AT_ONCE] = read
         if ordinary:
             self._buffer = None
             self.matrix = self.sample.centered(self.matrix, self._scripts)
