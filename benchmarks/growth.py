@@ -26,6 +26,7 @@ import json
 import math
 import time
 from argparse import Namespace
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from statistics import linear_regression
@@ -203,23 +204,27 @@ def imported(folder: Path, product: Product, number: int) -> float:
 
 
 def opened(product: Product, times: int) -> Values:
-    """The app's first frame, and from the key to the cases of Review."""
+    """The app's first frame, and from the key to the first and the last cases of Review."""
     product.warm([])
     library = Library(Memory(str(product.root), home=product.home))
     desk = app.Desk(product, library, None)
     waiting = cases(library.memory)
-    text = "Nothing waits for a decision"
-    if waiting:
-        kind = waiting[0].kind
-        text = titled(kind, sum(case.kind == kind for case in waiting))
-    frames, reviews = [], []
+    counts = Counter(case.kind for case in waiting)
+    texts = [titled(kind, count) for kind, count in counts.items()]
+    texts = texts or ["Nothing waits for a decision"]
+    frames, firsts, lasts = [], [], []
     for _ in range(times):
         with desk.open(app.OURS) as terminal:
             frames.append(desk.wait(app.OURS, terminal).first)
             terminal.press(_F5)
-            reviews.append(terminal.see(text, limit_s=_REVIEW_S))
+            firsts.append(terminal.see(texts[0], limit_s=_REVIEW_S))
+            lasts.append(terminal.see(texts[-1], limit_s=_REVIEW_S))
     library.memory.close()
-    return {"first frame of the app": median(frames), "opening Review": median(reviews)}
+    return {
+        "first frame of the app": median(frames),
+        "opening Review, first cases": median(firsts),
+        "opening Review, all cases": median(lasts),
+    }
 
 
 # -- a home in use

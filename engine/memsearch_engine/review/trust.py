@@ -35,7 +35,7 @@ from memsearch_engine.journal.write import Target
 from memsearch_engine.search.scope import Scope
 
 
-class QuarantinedNote(msgspec.Struct, frozen=True):
+class QuarantinedNote(msgspec.Struct, frozen=True, gc=False):
     """A quarantined note.
 
     Attributes:

@@ -16,7 +16,7 @@ _decode = msgspec.msgpack.Decoder(FileOutline).decode
 _FILE = "f.path, f.day, f.mtime_ns, f.size"
 
 
-class ListedNote(msgspec.Struct, frozen=True):
+class ListedNote(msgspec.Struct, frozen=True, gc=False):
     """The values of a note that the review queue lists. ``path``: of the first anchor."""
 
     time: str
