@@ -268,14 +268,16 @@ def mcp(http: bool, port: int) -> None:
     Tools: recall, open, timeline, note, remember, and forget and correct, which ask the person. It
     ends when its input is closed, or the process that started it has gone.
     """
-    parent = os.getppid()  # before the slow imports: the client may be gone after them
+    from memsearch_tui.mcp_server.client_process import parents
+
+    chain = parents()  # before the slow imports: the client may be gone after them
     if importlib.util.find_spec("mcp") is None:
         hint = f"{engine.install_command('mcp')}, then try again"
         raise engine.Unreachable("serving the Model Context Protocol needs the library mcp", hint)
     from memsearch_tui.mcp_server import serve
 
     if not http:
-        serve.over_stdio(parent)
+        serve.over_stdio(chain)
         return
     home = engine.Home.from_env()
     output.say(

@@ -17,23 +17,23 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import anyio
-import psutil
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError
 from memsearch_engine import Home, Unreachable
 from pydantic import ValidationError
 
+from memsearch_tui.mcp_server.client_process import are_there
 from memsearch_tui.mcp_server.server import build, here
 
 _App = Callable[[Any, Any, Any], Awaitable[None]]
 
 
-def over_stdio(parent: int) -> None:
+def over_stdio(chain: list[tuple[int, int]]) -> None:
     """Serve until standard input is closed or the client has ended.
 
     Args:
-        parent: id of the process that started this one.
+        chain: see ``client_process.parents``.
     """
     server = build(here())
 
@@ -46,7 +46,7 @@ def over_stdio(parent: int) -> None:
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(watch)
-            tasks.start_soon(end_with_client, parent)
+            tasks.start_soon(end_with_client, chain)
             await serve_stdio(server)
             tasks.cancel_scope.cancel()
 
@@ -124,51 +124,18 @@ def over_http(home: Home, port: int, folder: str, announce: Callable[[str], None
 
 
 _TICK_S = 1.0
-#: Programs that only start another one: if the parent is one of these, the client is its parent.
-_STARTERS = {"sh", "bash", "dash", "zsh", "fish", "env", "uv", "uvx", "pipx", "nice", "timeout"}
-_MOST_STARTERS = 4
 
 
-def parents() -> list[tuple[int, int]]:
-    """Return (process, parent) from this process up to the client."""
-    found: list[tuple[int, int]] = []
-    try:
-        process: psutil.Process | None = psutil.Process()
-        while process is not None and len(found) <= _MOST_STARTERS:
-            found.append((process.pid, process.ppid()))
-            process = process.parent()
-            if process is None or process.name() not in _STARTERS:
-                break
-    except psutil.Error:
-        pass
-    return found
-
-
-def are_there(chain: list[tuple[int, int]]) -> bool:
-    """Return whether each process of *chain* still has the same parent; an orphaned process gets
-    another one.
-    """
-    try:
-        return os.getppid() == chain[0][1] and all(
-            psutil.Process(pid).ppid() == parent for pid, parent in chain[1:]
-        )
-    except psutil.Error:
-        return False
-
-
-async def end_with_client(parent: int) -> None:
+async def end_with_client(chain: list[tuple[int, int]]) -> None:
     """End this process when its client has ended, because reading standard input cannot be
     interrupted.
+
+    Args:
+        chain: see ``client_process.parents``.
     """
-    chain = (
-        [(os.getpid(), parent), *parents()[1:]]
-        if os.getppid() == parent
-        else [(os.getpid(), parent)]
-    )
-    while chain and are_there(chain):
+    while are_there(chain):
         await anyio.sleep(_TICK_S)
-    if chain:
-        os._exit(0)
+    os._exit(0)
 
 
 class _Answering:

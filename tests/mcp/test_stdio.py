@@ -13,7 +13,8 @@ from typing import Any
 import psutil
 import pytest
 
-from memsearch_tui.mcp_server import serve
+from memsearch_tui.cli import setup
+from memsearch_tui.mcp_server import client_process, serve
 from tests.conftest import Box, until
 
 pytest.importorskip("mcp")
@@ -121,6 +122,13 @@ def test_it_ends_when_its_client_is_killed_and_another_process_holds_the_pipe(
 
 
 def test_the_way_to_the_client_is_there_as_long_as_nobody_is_orphaned():
-    chain = serve.parents()
-    assert serve.are_there(chain)
-    assert not serve.are_there([(os.getpid(), 1 << 30)])
+    chain = client_process.parents()
+    assert client_process.are_there(chain)
+    assert not client_process.are_there([(os.getpid(), 1 << 30)])
+
+
+def test_the_way_to_the_client_is_looked_up_before_the_server_is_imported(monkeypatch):
+    given = []
+    monkeypatch.setattr(serve, "over_stdio", given.append)
+    setup.mcp.callback(http=False, port=0)
+    assert given == [client_process.parents()]
