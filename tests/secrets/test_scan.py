@@ -26,7 +26,6 @@ from tests.secrets import table
 HERE = Path(__file__).parent
 #: Known to be missed: nothing around the value says that it is one, or it reads like a word.
 MISSED = {
-    "algolia/js",
     "plus/prose-en-4",
     "plus/bytes-5",
     "plus/terraform-json",
@@ -126,12 +125,21 @@ def test_shapes_of_later_sets(tmp_path, name, allowed):
     assert len(left) <= allowed, left
 
 
+@pytest.mark.parametrize(("name", "allowed"), [("unseen8", 1), ("trained", 12)])
+def test_sets_of_the_newest_fit(tmp_path, name, allowed):
+    """Eight of 150 and 89 of 845 lines were missed before rules were made for their kinds."""
+    left, _ = table.missed(name, Home(tmp_path))
+    assert len(left) <= allowed, left
+
+
 def test_a_set_that_no_weight_was_fitted_to(tmp_path):
-    """Eight of 150 lines were missed when the set was measured. Rules were made for seven since;
-    the one that is left is the identifier of a key.
-    """
-    left, _ = table.missed("unseen8", Home(tmp_path))
-    assert len(left) <= 1, left
+    """28 of 202 lines were missed when the set was measured, and no rule was made for them."""
+    left, _ = table.missed(table.MEASURED, Home(tmp_path))
+    assert len(left) <= 28, left
+
+
+def test_prose_that_mentions_passwords_stays(tmp_path):
+    assert len(table.touched(table.mentions(), Home(tmp_path))) <= 2
 
 
 #: What siblings are of, and how many of them are missed.

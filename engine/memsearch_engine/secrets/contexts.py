@@ -34,6 +34,7 @@ LETTERS: tuple[Rule, ...] = (
     _argument("ssh-keygen", "-[NP]"),
     _argument("dsadd dsmod", "-pwd"),
     _argument("netsh", "key"),
+    _argument("networksetup", r"-setairportnetwork\s+\S{1,20}\s+\S{1,60}"),
     _argument("iscsiadm", r"\S{0,60}password[ \t]+-v"),
     _argument("mc", r"alias[ \t]+set[ \t]+\S{1,40}[ \t]+\S{1,200}[ \t]+\S{1,100}", words="alias"),
     _argument("ngrok", "(?:add-)?authtoken"),
@@ -42,8 +43,15 @@ LETTERS: tuple[Rule, ...] = (
     _argument("dotnet", r"user-secrets[ \t]+set[ \t]+[\"']?[\w:.-]{1,80}[\"']?"),
     _argument("keytool jarsigner", "-(?:src|dest)?(?:store|key)pass"),
     _argument("keytool jarsigner", "-(?:key|deststore|destkey)pass"),
-    _argument("rclone", r"(?:config\s+create|obscure)[^\n|;]{0,120}?\b(?:pass(?:word)?)"),
+    _argument("rclone", r"config\s+create[^\n|;]{0,120}?\b(?:pass(?:word)?|\w{0,20}key|token)"),
     _argument("useradd usermod adduser", "(?:-p|--password)"),
+    rule(
+        "terraform-default",
+        "variable",
+        r"(?i)\bvariable\s+\\?\"[^\"\n]{0,60}(?:password|passwd|secret|"
+        r"token|api_?key|credential|private_key)"
+        r"[^\"\n]{0,30}\"\s*\{[^{}]{0,600}?\bdefault\s*=\s*\\?\"([^\"\n\\/]{6,300})\\?\"",
+    ),
     rule(
         "command-password",
         "login",
@@ -67,7 +75,8 @@ LETTERS: tuple[Rule, ...] = (
     rule(
         "command-password",
         "<(echo <(printf",
-        r"(?i)(?:pass|secret|auth|key|file)[^\n|;<]{0,40}<\([ ]?(?:echo|printf)[ ](?:-\w+[ ])?"
+        r"(?i)(?:pass|secret|auth|key|file|[ ]-p[ ])[^\n|;<]{0,40}<\([ ]?(?:echo|printf)[ ]"
+        r"(?:-\w+[ ])?"
         r"(?:[\"'][^\"'\n%]{0,60}(?:\\n|%s[\"'][ ][\"']|=%s[\"'][ ][\"']))?[\"']?"
         r"([^\s\"'`|;<>\\()$%]{4,200})",
     ),
@@ -85,6 +94,10 @@ LETTERS: tuple[Rule, ...] = (
         rf"(?:\\n)?[\"']\s*\|\s*{_PIPED}",
     ),
     _argument("ldappasswd", "-[sa]"),
+    _argument("cargo npm vault", "login", words="login"),
+    _argument(r"knife check_\w{2,20}", "-[pP]", words="knife check_"),
+    _argument("nuget", "(?i:setapikey)"),
+    _argument("ansible-vault", "encrypt_string"),
     _argument("rclone", "obscure"),
     _argument("htpasswd", r"(?:-\w+\s+){0,4}-\w{0,4}n\w{0,4}\s+(?:-\w+\s+){0,4}[\w.@]\S{0,80}"),
     _argument("dsmc", r"set[ \t]+password"),
@@ -180,7 +193,7 @@ LETTERS: tuple[Rule, ...] = (
     rule(
         "config-password",
         "wireless. wifi. wlan.",
-        rf"(?i)\b(?:wireless|wi-?fi|wlan)\.[\w.-]{{0,40}}(?:key|psk)[ \t]?=[ \t]?{_A}",
+        rf"(?i)\b(?:wireless|wi-?fi|wlan)\.[\w.@\[\]-]{{0,40}}(?:key|psk)[ \t]?=[ \t]?{_A}",
     ),
     rule(
         "config-password",
@@ -205,6 +218,18 @@ LETTERS: tuple[Rule, ...] = (
         "login connect auth",
         r"(?i)\b\w{0,20}(?:login|connect|authenticate|auth)\(\s{0,20}(?:\w{1,20}\.)?"
         rf"(?:\w{{0,12}}user\w{{0,10}}|e?mail|login|account)\s?,\s{{0,20}}b?[\"']{_L}[\"']",
+    ),
+    rule(
+        "call-password",
+        "tochararray",
+        r"(?i)(?:key|pass|spec|store|ssl|p12)[^\n\"']{0,80}(?:[\"'][^\n\"']{0,80}[\"'][^\n\"']{0,40})?"
+        rf"[\"']{_L}[\"']\.toCharArray\(\)",
+    ),
+    rule("call-password", ".auth(", rf"\.auth\(\s{{0,4}}[\"']{_L}[\"']\s{{0,4}}\)"),
+    rule(
+        "config-password",
+        "_authtoken _password",
+        rf":_(?:authToken|password)[ \t]*[= \t][ \t]*{_A}",
     ),
     rule(
         "call-password",
@@ -277,13 +302,24 @@ SHAPES: tuple[Rule, ...] = (
     rule(
         "app-password",
         "pass",
-        r"(?i:pass\w{0,6})[\"']?[ \t]*[:=][ \t]*[\"']?((?:[a-z]{4} ){3}[a-z]{4})"
-        r"[\"']?[ \t]*(?:\n|$)",
+        r"(?i:pass\w{0,6}[\"']?(?:[ \t]*[:=][ \t]*|\s{1,40}value:[ \t]*)|"
+        r"(?:login|auth)\([\"'][^\n\"']{1,80}[\"'],[ ]?)[\"']?((?:[a-z]{4} ){3}[a-z]{4})"
+        r"[\"']?[ \t)]*(?:\n|$)",
     ),
     rule(
         "encryption-key",
         "crypt",
-        r"(?i)crypt\w{0,6}[\"']?:\s{0,20}\{?\s{0,20}[\"']?key[\"']?:[ ]?[\"']?([A-Za-z0-9+/]{43}=)",
+        r"(?i)crypt\w{0,6}[\"']?(?::\s{0,20}\{?\s{0,20}[\"']?key[\"']?:|[ ]?[:=])[ ]?[\"']?"
+        r"([A-Za-z0-9+/]{43}=)",
+    ),
+    rule(
+        "pre-shared-key", "psk", r"(?i)\bpsk\b[^\n]{0,40}?[ :=\"']([0-9a-f]{32,256})(?:[^0-9a-z]|$)"
+    ),
+    rule(
+        "encryption-key",
+        "network_key networkkey",
+        r"(?i)network_?key[\"']?\s?[:=]\s?\[\s{0,20}((?:(?:0x)?[0-9a-f]{1,3},\s{0,20}){15}"
+        r"(?:0x)?[0-9a-f]{1,3})",
     ),
     rule("sim-puk", "puk", r"\bPUK[12]?[ \t]*(?:is|:|=)?[ \t]*(\d{8})\b"),
     rule("protocol-password", "auth ", r"(?m)\bAUTH (?:PLAIN|LOGIN) ([A-Za-z0-9+/]{12,}={0,2})"),

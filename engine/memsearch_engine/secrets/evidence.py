@@ -164,5 +164,5 @@ def _weights() -> dict[str, float]:
 
 @lru_cache(maxsize=1)
 def common_words() -> frozenset[str]:
-    """Return about 10,700 words that are common in code, documentation and translated messages."""
+    """Return common words. ``tests/secrets/words.py`` makes their list and names its sources."""
     return frozenset(_read("words.txt").split())

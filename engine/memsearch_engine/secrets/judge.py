@@ -28,6 +28,12 @@ _WORD_LENGTH = (
 _ATTRIBUTE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+!?$")
 _PLACEHOLDER = re.compile(r"__\w+__$|@@\w+@@$|(?:PASSWORD|PASSWD|PASS|PWD|SECRET|TOKEN|KEY)$")
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+#: What services call things by, which opens nothing.
+_ID = re.compile(
+    r"(?:toolu|tool|msg|message|call|chatcmpl|cmpl|req|request|run|thread|asst|file|resp|rs|fc|evt|"
+    r"event|cus|pi|pk|sub|price|prod|acct|in|ch|ses|session|conv|user|org|team|batch|step|vs|pubkey|"
+    r"sha\d*|id)[_-]"
+)
 _FEW_CHARACTERS = 5  # a token with fewer different characters is an example
 
 
@@ -103,10 +109,9 @@ def is_written_secret(value: str) -> bool:
 
 def is_token(rule: str, value: str) -> bool:
     """Whether a match of a vendor's or a place's rule is a secret."""
-    if rule == "cli-argument":
-        return not value.startswith(("$", "<", "%"))
-    described = rule in ("said", "auth-header") and (not mixed(value) or _METHOD.match(value))
-    if described or is_reference(value):
+    if is_reference(value) or (
+        rule in ("said", "auth-header") and (not mixed(value) or _METHOD.match(value))
+    ):
         return False
     if rule == "basic-auth":
         try:
@@ -118,8 +123,12 @@ def is_token(rule: str, value: str) -> bool:
         return len(set(value)) >= _FEW_CHARACTERS and (
             any(char.isdigit() for char in value) or len(value) >= 16
         )
-    if rule == "terraform-default":
-        return mixed(value) or any(char in SYMBOLS for char in value)
+    if rule == "random-token":
+        return (
+            value.lower() != value != value.upper()
+            and sum(map(str.isdigit, value)) >= _DIGITS
+            and not (wordy(value, 2.4) or _ID.match(value))
+        )
     if rule in ("hf-token", "github-token", "slack-token"):
         return len(set(value[8:])) >= _FEW_CHARACTERS
     if rule in ("bearer", "openai-key", "auth-header", "query-token", "cookie"):

@@ -35,13 +35,13 @@ _SHORT_NAMES = linear.compile(
     r"(?i)pwd|psk|pass|pw|auth|pat|mdp|app_?id|\b(?:pin|otp)\b|(?-i:[A-Z0-9]_KEY|[a-z]Key)"
 )
 _COMPOUND = linear.anchored(
-    r"(?:[a-z0-9]Key|[A-Z0-9]_KEY|[a-z0-9]Pass|[a-z0-9]P[Ww][Dd]?|[a-z0-9]Psk|"
-    r"[a-z]{2,12}p(?:wd?|sk)|"
-    r"(?:db|ftp|smtp|root|user|admin|auth|bind|mail|http|ldap|imap|wifi|ssh|sql|pg|vnc|sasl|"
+    r"(?:[a-z0-9]Key|[A-Z0-9]_KEY|[A-Za-z0-9]Pass|[a-z0-9]P[Ww][Dd]?|[a-z0-9]Psk|"
+    r"[a-z]{2,12}p(?:wd?|sk)|[A-Z]{2,12}P(?:WD?|SK)|[a-z]PAT|"
+    r"(?i:(?:db|ftp|smtp|root|user|admin|auth|bind|mail|http|ldap|imap|wifi|ssh|sql|pg|vnc|sasl|"
     r"smb|snmp|proxy|cert|"
     r"p12|pfx|jks|key|store|svc|repo|mq|redis|mongo|pop|sip|rtsp|cam|bmc|ipmi|sudo|vault|zip|"
     r"backup|web|app|api|vpn|"
-    r"ppp|rpc)pass)$"
+    r"ppp|rpc)pass))$"
 )
 _BEFORE = linear.anchored(r"[\w.$:@/-]{0,40}$")
 _TAIL = linear.anchored(
@@ -57,7 +57,7 @@ _VALUE = linear.anchored(
     rf"(?P<v>[^\s{_QUOTE},;,。，；、）)\]}}<>\\\x00\x1b|&]{{4,4000}})"
 )
 _QUOTED = linear.anchored(
-    r"[\"'\]]{0,2}[ \t]{0,3}(?P<sep>=>|<-|=|:|,|(?<= )to(?= ))[ \t]{0,12}"
+    r"[\"'\]]{0,2}[ \t]{0,3}(?P<sep>[=-]>|<-|=|:|,|(?<= )to(?= ))[ \t]{0,12}"
     r"(?P<call>(?:Some|String(?:::from)?|Secret(?:Str|String)?|Hash::make|"
     r"b?crypt|\w{0,20}hash\w{0,12}|\w{0,20}encrypt\w{0,12})\()?[Nbr]?"
     r"(?P<q>[\"'])(?P<v>(?:(?!(?P=q))[^\n]){4,200})(?P=q)"
@@ -86,12 +86,13 @@ _TAG = linear.anchored(
     r"(?P<a>[^<>\n$%{\s][^<>\n]{3,400}?)\s{0,20}(?:\]\]>|</)"
 )
 _WORDS = linear.anchored(
-    r"(?i)(?<=phrase)(?:[:=]| is| was) (?P<a>(?-i:(?:[a-z]{3,12}[ -]){2,7}[a-z]{3,12}))"
+    r"(?i)(?<=phrase)(?: (?:for|of|to) [^\n:=]{1,40})?(?:[:=]| is| was) "
+    r"(?P<a>(?-i:(?:[a-z]{3,12}[ -]){2,7}[a-z]{3,12}))"
     r"[ \t]*(?:\n|$)"
 )
 _TAGGED = linear.anchored(r"(?:<(?:\w{1,20}:)?|<key>|\b(?:name|key)=[\"'])[\w .:-]{0,40}$")
 _NESTED = linear.anchored(
-    r"(?i)\\?[\"']?[ \t]{0,4}[,;{]?\s{1,60}(?:\{\s{0,40})?"
+    r"(?i)\\?[\"']?[ \t]{0,4}(?:[,;{]\s{0,60}|\s{1,60})(?:\{\s{0,40})?"
     r"(?:\\?[\"']?(?:type|sensitive|description|label|"
     r"ephemeral|nullable|sync|scope)\\?[\"']?\s{0,8}[:=][^\n]{0,100}\n\s{0,20}){0,3}"
     r"\\?[\"']?(?:value|default|defaultvalue|val)\\?[\"']?\s{0,8}[:=]\s{0,4}"
@@ -100,13 +101,13 @@ _NESTED = linear.anchored(
 )
 _LATER = linear.anchored(
     r"(?i)[\"']?(?:[ \t][^\n|;<]{0,80}?)?(?:[ \t](?:--(?:value|body|secret-string|plaintext|data|"
-    r"string)[= ]|-[vb][ \t])|<<<|[ ]for[ ][^\n=;]{1,60}=[ \t]{0,8}(?=['\"]))[ \t]{0,8}"
+    r"string)[= ]|(?:-[vb]|/d)[ \t])|<<<|[ ]for[ ][^\n=;]{1,60}=[ \t]{0,8}(?=['\"]))[ \t]{0,8}"
     r"(?:\"(?P<a>[^\"\n$<]{4,300})\"|'(?P<b>[^'\n$<]{4,300})'|(?P<c>[^\s\"'`$<>|;(]{4,300}))",
 )
 _DIRECTIVE = linear.anchored(
     r"[ \t]+(?:[07][ \t]+|ENC[ \t]+|(?:[\w.@-]{1,40}|\"\w{1,40}\")[ \t]+(?=[\"']))?"
     r"(?:\"(?P<a>[^\"\n$<]{4,200})\"|'(?P<b>[^'\n$<]{4,200})'|"
-    r"(?P<c>[^\s\"'`$<>(){}=:-][^\s\"'`<>]{3,200}?))[;)]?[ \t]*(?:#[^\n]*)?(?:\r?\n|$)"
+    r"(?P<c>[^\s\"'`$<>(){}=:*&-][^\s\"'`<>]{3,200}?))[;)]?[ \t]*(?:#[^\n]*)?(?:\r?\n|$)"
 )
 _FLAG = linear.anchored(r"[ \t]--?[a-z]")
 _DIRECTIVE_LEAD = linear.anchored(r"(?i)[ \t]{0,20}(?:set[ \t]+)?[\w.:-]{0,40}")

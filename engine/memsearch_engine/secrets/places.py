@@ -12,19 +12,23 @@ from memsearch_engine.secrets.vendor import Rule, rule
 _Q = r"[\"'`]?"
 _V = r"([^\s\"'`$<>|;,(){}\[\]\\/&*-][^\s\"'`|;<>\\]{3,200})"
 _L = r"([^\s\"'`$<>|;(){}\[\]\\-][^\"'`\n\\]{3,200})"  # in quotes
+_D = (  # with a digit
+    r"([^\s\"'`$<>|;,(){}\[\]\\/&*-][\wÀ-ɏ.!#+~?=%^-]{2,40}\d[\w.!#+~?=%^-]{0,20}?)"
+    r"(?:$|[\s,;)\"'`]|\.(?:\s|$))"
+)
 _A = rf"(?:\"([^\"\n$<]{{4,200}})\"|'([^'\n$<]{{4,200}})'|`?{_V}`?)"  # an argument
 _SECRET = r"(?:passw|passphrase|pwd|secret|token|api_?key|_pass|_pw)"
 _COMMANDS = (
     r"mongo(?:sh|dump|restore|export|import)?|psexec(?:64)?(?:\.exe)?|"
     r"sqlcmd|bcp|xfreerdp3?|wfreerdp|rdesktop|winexe|netexec|nxc|"
-    r"crackmapexec|evil-winrm|smbmap|plink|pscp|puttygen|influx|cqlsh|"
+    r"crackmapexec|airflow|pihole|hydra|medusa|ncrack|evil-winrm|smbmap|plink|pscp|puttygen|influx|cqlsh|"
     r"clickhouse-client|ipmitool|mosquitto_(?:pub|sub)|aria2c|svn|"
     r"vncviewer|runas|schtasks|wmic|taskkill|impala-shell|beeline|"
     r"couchbase-cli|cbq|rclone|proxmox-backup-client|oc|argocd|mc|jfrog"
 )
 _PIPED = (
     r"(?:sudo\s+-\w*S|(?:sudo\s+(?:-\w+\s+)?)?(?:chpasswd|passwd\b|"
-    r"smbpasswd|cryptsetup|gpg2?\b|openssl\b|kinit\b|docker\s+login|"
+    r"smbpasswd|cryptsetup|gpg2?\b|openssl\b|kinit\b|docker\s+login|(?:docker|podman)\s+secret\s+create|"
     r"podman\s+login|helm\s+registry\s+login|gh\s+(?:auth|secret)|pass\s+insert|"
     r"wrangler\s+secret|keepassxc-cli\b|(?:gcloud|kubectl|aws|az|glab|fly|flyctl|vercel|"
     r"heroku|doppler|op|bw)\b"
@@ -61,11 +65,31 @@ LETTERS: tuple[Rule, ...] = (
     ),
     rule(
         "command-password",
-        "mongo psexec sqlcmd bcp freerdp rdesktop winexe nxc netexec crackmap winrm smbmap plink "
-        "pscp putty influx cqlsh click ipmi mosq aria svn vnc runas schtasks wmic taskkill impala "
+        "mongo psexec sqlcmd bcp freerdp rdesktop winexe nxc netexec crackmap airflow "
+        "pihole hydra medusa ncrack winrm smbmap plink pscp putty influx cqlsh "
+        "click ipmi mosq aria svn vnc runas schtasks wmic taskkill impala "
         "beeline couch cbq rclone proxmox oc argocd mc jfrog",
         rf"(?i)\b(?:{_COMMANDS})\b[^\n|;]{{0,160}}?\s(?:-p|-pw|-pass|"
         rf"--?password|/p:|/pass:|/rp)(?:[ =]|[ \t]){{0,2}}{_A}",
+    ),
+    rule(
+        "command-password",
+        "-u --user -l -x --login /u",
+        r"\s(?:-[ulxU]|--user(?:name)?|--login|/u:|/user:|-username)[= ]?[\"']?"
+        r"[\w.@\\+-]{1,80}[\"']?(?:[ \t]+--?[\w-]{1,20}(?:[= ][^\s-]\S{0,60})?){0,4}[ \t]+"
+        rf"(?:-pw[ ]|--pass(?:word|wd)?[= ]|/p(?:ass(?:word)?)?:){_A}",
+    ),
+    rule(
+        "command-password",
+        "<<<",
+        r"\b(?:login|sign-?in|unlock|auth|passw\w{0,6}|stdin|luks\w{1,12})\b[^\n|;<]{0,60}"
+        rf"<<<\s*[\"']?{_V}",
+    ),
+    rule(
+        "command-password",
+        "ftp",
+        r"(?m)\bftp\b[^\n]{0,80}\n(?:[^\n]{0,80}\n){0,3}?[ \t]*user[ \t]+\S{1,60}[ \t]+"
+        rf"{_V}[ \t]*$",
     ),
     rule(
         "command-password",
@@ -97,6 +121,12 @@ LETTERS: tuple[Rule, ...] = (
         rf"(?:\\n[^\"'\n]{{0,120}})?[\"']\s*\|\s*{_PIPED}",
     ),
     rule("command-password", "<<<", rf"{_PIPED}[^\n|;]{{0,80}}<<<\s*[\"']?{_V}"),
+    rule("command-password", "<<", rf"{_PIPED}[^\n|;]{{0,80}}<<-?[ ]?[\"']?\w{{1,12}}[\"']?\n{_V}"),
+    rule(  # typed twice
+        "command-password",
+        "<<",
+        rf"passwd\b[^\n|;]{{0,80}}<<-?[ ]?[\"']?\w{{1,12}}[\"']?\n[^\n]{{1,100}}\n{_V}\n",
+    ),
     rule(
         "command-password",
         "setx",
@@ -135,7 +165,6 @@ LETTERS: tuple[Rule, ...] = (
         r"\brabbitmqctl\s+(?:-\S+\s+\S+\s+)?(?:add_user|"
         rf"change_password|authenticate_user)\s+\S{{1,80}}\s+{_A}",
     ),
-    rule("command-password", "nmcli", rf"\bnmcli\b[^\n|;]{{0,120}}?\bpassword\s+{_A}"),
     rule(
         "command-password",
         "passwd",
@@ -172,9 +201,9 @@ LETTERS: tuple[Rule, ...] = (
     ),
     rule(
         "command-password",
-        "sqlplus jdbc expdp impdp rman sqlldr",
+        "sqlplus jdbc expdp impdp rman sqlldr connect",
         r"(?i)(?:\b(?:sqlplus|expdp|impdp|rman|sqlldr|exp|imp)\b[^\n|;]{0,40}?\s|"
-        r"jdbc:oracle:thin:)[\w$#]{1,40}/\"?([^\s\"'$<>|;@/][^\s\"'@]{3,100})",
+        r"jdbc:oracle:thin:|\bconnect[ \t]+)[\w$#]{1,40}/\"?([^\s\"'$<>|;@/][^\s\"'@]{3,100})",
     ),
     # -- directives of configuration files
     rule(
@@ -214,7 +243,7 @@ LETTERS: tuple[Rule, ...] = (
     rule(
         "config-password",
         "auth-user-pass",
-        r"<auth-user-pass>\s*\n[^\n]{1,100}\n([^\s<]{5,200})\r?\n",
+        r"auth-user-pass>?\s*\n[^\n]{1,100}\n([^\s<]{5,200})[ \t\r]*(?:\n|$)",
     ),
     rule(
         "config-password",
@@ -257,8 +286,9 @@ LETTERS: tuple[Rule, ...] = (
     rule(
         "command-password",
         "password passphrase pass",
-        r"(?i)pass(?:word|phrase)?[_-]?(?:eval|command|cmd)?[ \t]*=?[ \t]*[\"'](?:echo|printf) "
-        rf"(?:-\w+ )?['\"]?{_V}",
+        r"(?i)pass(?:word|phrase)?[_-]?(?:eval|command|cmd)?[ \t]*=?[ \t]*(?:[\"']|=\$\()"
+        r"(?:echo|printf) (?:-\w+ )?['\"]?"
+        r"([^\s\"'`$<>|;,(){}\[\]\\/&*-][^\s\"'`|;<>\\)]{3,200})",
     ),
     # -- answers to prompts
     rule(
@@ -272,16 +302,17 @@ LETTERS: tuple[Rule, ...] = (
         "send",
         r"(?i)(?:assw?ord|passphrase|PIN)[^\n]{0,40}\n?[ \t]*(?:[\w.]{1,40}\.)?send(?:line|"
         r"_slow|_human)?\b[ \t]*\(?[ \t]*(?:-h[ \t]+)?(?:--[ \t]+)?(?:b|"
-        r"f|r)?[\"']([^\"'$\n\\{]{4,100})(?:\\[rn])*[\"']",
+        r"f|r)?[\"']([^\"'$\n\\{]{4,100})(?:\\{1,3}[rn])*[\"']",
     ),
     # -- parameters of calls
     rule(
         "call-password",
-        "login logon log_in signin sign_in auth credential user passw wifi.begin",
+        "login logon log_in signin sign_in auth credential user passw wifi.begin basic",
         r"(?i)\b\w{0,30}(?:log_?[io]n|sign_?in|auth|authenticate|credentials?|"
-        r"authentication(?:token)?|wifi\.begin|userinfo|"
+        r"authentication(?:token)?|wifi\.begin|userinfo|basic|"
         r"(?:create|add|change|set|reset|update)_?\w{0,20}(?:user|passwo?r?d))"
-        r"(?:\]?::new|\.new|\.of)?\s?[=(]?\s?[ (]\s{0,20}(?:[^\s,()\"']{1,40}\s{0,4},\s{0,20})?"
+        r"(?:\]?::new|\.new|\.of)?\s?[=(,]?\s?[ (]\s{0,20}(?:[^\s,()\"']{1,40}\s{0,4},\s{0,20})?"
+        r"(?:[\"']{2},\s{0,20}|[\"'][\w.-]{1,80}:\d{2,5}[\"'],\s{0,20}[\"'][^\"'\n]{0,80}[\"'],\s{0,20})?"
         r"[bruN]?[\"'][^\"'\n]{0,120}[\"'](?:\.\w{1,20}\(\))?\s{0,4},\s{0,20}(?:Some\()?"
         rf"[bruN]?[\"']{_L}[\"']",
     ),
@@ -293,23 +324,57 @@ LETTERS: tuple[Rule, ...] = (
         r"make|new|with|sql|hash|encrypt|verify|check)_?\w{0,12}(?:passwo?r?d|passphrase))"
         r"\s?[({]\s{0,20}"
         rf"(?:[\"'][^\"'\n]{{0,120}}[\"']\s{{0,4}},\s{{0,20}}){{0,2}}[bru]?[\"']{_L}[\"']"
-        rf"\s{{0,4}}[)}}]",
+        rf"\s{{0,4}}(?:,[^()\n]{{0,80}})?[)}}]",
     ),
     rule(
         "call-password",
-        "connect pdo open dbi newinstance mysqli sequelize",
+        "connect pdo open dbi newinstance mysqli sequelize database(",
         r"(?i)(?:\b\w{0,20}connect(?:ion)?|new \\?pdo|\b(?:sql|conn)\.open|dbi->connect|"
-        r"newinstance|\bmysqli|sequelize)"
+        r"newinstance|\bmysqli|\bdatabase|sequelize)"
         r"\s{0,3}[( ]\s{0,20}(?:[^\s,()\"']{1,80}|[\"'][^\"'\n]{1,200}[\"'])\s{0,4},\s{0,20}"
         rf"[\"'][^\"'\n]{{0,80}}[\"']\s{{0,4}},\s{{0,20}}[\"']{_L}[\"']",
     ),
     rule(
         "user-password",
-        "admin root pi ubuntu",
-        r"(?i)\b(?:log(?:ged|ging)?[ -]?(?:in|on|into)|ssh|router|panel|connect)\b[^\n]{0,80}?[ ,:]"
-        r"(?:admin(?:istrator)?|root|pi|ubuntu)[ \t]?[,/][ \t]?"
-        r"([^\s\"'`$<>|;,(){}\[\]\\/&*-][\w.!#-]{2,40}\d[\w.!#-]{0,20})(?:$|[\s,;.)])",
+        "sign log authenticate anmeld melde connecte conect acced inicia entra ssh router panel",
+        r"(?i)\b(?:sign(?:ed)? in|log(?:ged|ging)?[ -]?(?:in|on|into)|authenticate[sd]?|ssh|"
+        r"router|panel|anmeld[a-z]{1,3}|melde|einlogg[a-z]{1,3}|connecte?[a-z-]{0,6}|"
+        r"conect[a-z]{1,4}|acced[a-z]{1,3}|inicia[a-z]{0,2}|entra[a-z]?|zaloguj|"
+        r"inlogg[a-z]{1,3}|logga)\b[^\n]{0,60}?[ ,:](?:(?:using|with|as|mit|avec|con|com|met|"
+        r"med|jako|als)[ \t]+[\"'`]?[\w.@+-]{1,40}|admin|root|pi|ubuntu)"
+        rf"(?:[ \t]?[/:,][ \t]?|[ \t](?:and|und|y|e|et|en|i|och)[ \t]){_D}",
     ),
+    rule(
+        "user-password",
+        "login log in sign in account",
+        r"(?i)\b(?:use|try|nimm|usa|gebruik)[ \t]+[\w.@+-]{1,40}[ \t]?[/:][ \t]?"
+        rf"{_D}[^\n]{{1,40}}\b(?:log[ -]?in|sign[ -]?in|account|creds)",
+    ),
+    rule(
+        "user-password",
+        "creds credential login logow inlog zugangs anmelde identifiants credenzial credencia",
+        r"(?i)\b(?:creds|credentials|login|zugangsdaten|anmeldedaten|logindaten|identifiants|"
+        r"credenziali|credenciales|credenciais|inloggegevens|dane logowania|inloggning)\b"
+        r"[^\n]{0,30}?(?:is|are|sind|son|sono|sont|zijn|to|är|[:=])[ ]"
+        rf"[\w.@-]{{1,60}}[ ]?[/:,][ ]?{_D}",
+    ),
+    rule(
+        "user-password",
+        "admin root elastic postgres",
+        r"(?i)(?:: |, )(?:admin(?:istrator)?|root|elastic|postgres)(?:[ ]/[ ]|/|:)" + _D,
+    ),
+    rule(
+        "command-password",
+        "--proxy-user auth register",
+        r"(?:--proxy-user[= ]|\bstats[ \t]+auth[ \t]+|\bregister[ \t]*=>?[ \t]*)[\"']?"
+        r"[\w.-]{1,60}:([^\s\"'`$<>|;,(){}@]{4,100})",
+    ),
+    rule(
+        "protocol-password",
+        "login",
+        rf"(?m)^[\w.]{{1,8}}[ ]LOGIN[ ](?:\"[^\"\n]{{1,80}}\"|[^\s\"]{{1,80}})[ ]{_A}[ \t\r]*$",
+    ),
+    rule("sql-password", "pragma", rf"(?i)\bpragma[ ](?:re)?key[ ]?=[ ]?'{_L}'"),
     rule(
         "user-password",
         "admin: root: postgres:",
@@ -336,8 +401,8 @@ LETTERS: tuple[Rule, ...] = (
 MIXED: tuple[Rule, ...] = (
     rule(
         "command-password",
-        "-u --user -l --login /u",
-        r"(?i)\s(?:-u|-l|--user(?:name)?|--login|/u:|/user:|"
+        "-u --user -l -x --login /u",
+        r"(?i)\s(?:-u|-l|-x|--user(?:name)?|--login|/u:|/user:|"
         rf"-username)[= ]?[\"']?[\w.@\\+-]{{1,80}}[\"']?[ \t][^\n|;]{{0,100}}?(?:-p|"
         rf"-pw|-w|--pass(?:word|wd)?|/p(?:ass(?:word)?)?:)[= ]?[\"']?{_V}",
     ),
@@ -371,28 +436,11 @@ MIXED: tuple[Rule, ...] = (
         r"\b[^\n]{0,40}\n[ \t>-]{0,4}"
         rf"[\w.+-]{{1,60}}(?:@[\w.-]{{1,60}})?[ \t]*\n[ \t>-]{{0,4}}{_V}[ \t]*(?:\n|$)",
     ),
-    rule(
-        "user-password",
-        "creds credential login zugangsdaten identifiants",
-        r"(?i)\b(?:creds|credentials|login|zugangsdaten|identifiants)\b[^\n]{0,30}?(?:is|are|"
-        r"sind|[:=])[ ]"
-        rf"[\w.@-]{{1,60}}[ ]?[/:,][ ]?{_V}",
-    ),
     rule("command-password", "-u", rf"\s-u[ =]?{_Q}[\w.@-]{{1,80}}:{_V}"),
     rule(
         "config-password",
         "define",
         rf"#[ \t]*define[ \t]+\w{{0,40}}(?:SECRET|TOKEN|KEY)[ \t]+L?\"{_L}\"",
-    ),
-    rule(
-        "user-password",
-        "sign log authenticate anmeld melde einlogg connecte conect acced inicia entra zaloguj "
-        "inlogg logga",
-        r"(?i)\b(?:sign(?:ed)? in|log(?:ged|ging)?[ -]?(?:in|on|into)|authenticate[sd]?|"
-        rf"anmeld[a-z]{{1,3}}|melde|einlogg[a-z]{{1,3}}|connecte[a-z-]{{0,6}}|"
-        rf"conect[a-z]{{1,4}}|acced[a-z]{{1,3}}|inicia[a-z]{{0,2}}|entra[a-z]?|zaloguj|"
-        rf"inlogg[a-z]{{1,3}}|logga)\b[^\n]{{0,60}}?[ \t](?:using|with|as|mit|avec|"
-        rf"con|com|met|med|jako|als)[ \t]+[\"'`]?[\w.@+-]{{1,40}}[ \t]?[/:][ \t]?{_V}",
     ),
     rule(
         "user-password",
@@ -424,8 +472,9 @@ SHAPES: tuple[Rule, ...] = (
     ),
     rule(
         "password-hash",
-        "$1$ $2a$ $2b$ $2y$ $5$ $6$ $8$ $9$ $y$ $apr1$",
-        r"(\$2[abxy]\$\d\d\$[./A-Za-z0-9]{53}|\$(?:1|5|6|8|9|y|"
+        "$1$ $2a$ $2b$ $2y$ $5$ $6$ $7$ $8$ $9$ $y$ $apr1$",
+        r"(\$2[abxy]\$\d\d\$[./A-Za-z0-9]{53}|\$7\$\d+\$[+/A-Za-z0-9]{8,24}\$[+/A-Za-z0-9=]{22,100}|"
+        r"\$(?:1|5|6|8|9|y|"
         r"apr1)\$(?:rounds=\d{1,9}\$)?[./A-Za-z0-9$]{0,24}\$[./A-Za-z0-9]{22,100})",
     ),
     rule(

@@ -30,19 +30,23 @@ _LATIN = (
     r"losenord(?:et)?|kodeord(?:et)?|adgangskoden?|passord(?:et)?|"
     r"salasana(?:n|a|ksi)?|(?:ş|s)ifre(?:si|sini|yi|nin|niz|m)?|"
     r"jelsz(?:ó|av|avai?|ava)t?|hesl(?:o|a|em|u)|lozink[aeuo]m?|"
-    r"parol(?:ă|a)|mật khẩu|kata sandi|pwd|pw|pass|credentials?|creds|wi-?fi|wlan"
+    r"parol(?:ă|a)|geslo|slaptažod[a-z]{1,3}|parool[a-z]?|lykilorð[a-z]{0,2}|contrasenya|"
+    r"contrasinal|pasahitz[a-z]{0,2}|fjalëkalim[a-z]{0,3}|nenosiri|mật khẩu|"
+    r"kata sandi(?:nya|mu|ku)?|pwd|pw|pass|credentials?|creds|wi-?fi|wlan"
 )
 _OTHER = (
     r"парол[а-яії]{0,3}|лозинк[а-я]{1,2}|비밀 ?번호|비번|암호|"
-    r"패스워드|パスワード|暗証番号|パスフレーズ|合言葉|密码|密碼|口令|"
+    r"패스워드|パスワード|(?:管理者|ログイン)の?パス|暗証番号|パスフレーズ|合言葉|密码|密碼|口令|"
     r"كلمة (?:المرور|السر)|الباسورد|पासवर्ड|कूटशब्द|κωδικ[α-ωό]{1,4}|συνθηματικ[όο]|"
-    r"סיסמ[א-ת]{1,3}|รหัสผ่าน"
+    r"סיסמ[א-ת]{1,3}|รหัสผ่าน|رمز عبور|گذرواژه|پاس ورڈ|গোপন নম্বর|পাসওয়ার্ড|கடவுச்சொல்|գաղտնաբառ[ա-և]{0,2}|"
+    r"პაროლ[ა-ჰ]{0,3}|құпия ?сөз"
 )
 _NAME = compile(rf"(?i)(?:^|[^a-z0-9_.$])(?:{_LATIN})(?:$|[^a-z0-9_(=-])|{_OTHER}")
 _KEY_NAME = compile(
     r"(?i)(?:^|[^a-z0-9_.$-])(?:token|(?:this|that|the|my|your|our|api|app|signing|license|"
-    r"licence|product|master|encryption|fernet|access|secret|deploy|hmac|private|pre-?shared)"
-    r"[ -]?(?:key|schlüssel|キー)|(?:webhook|client|signing|shared|app) secret|"
+    r"licence|admin|write|ingest|server|service|account|personal|integration|live|production|"
+    r"product|master|encryption|fernet|access|secret|deploy|hmac|private|pre-?shared)"
+    r"[ -]?(?:key|schlüssel|キー)|(?:webhook|client|signing|shared|app|api) secret|"
     r"chiave|chave|clave|klucz[a-z]{0,3}|sleutel|nyckel[a-z]{0,2}|"
     r"anahtar[ıi]?|clé|schlüssel|avain|klíč|kulcs|geheimnis|segreto|secreto|gizli)(?:$|"
     r"[^a-z0-9_(=-])|ключ|토큰|トークン|秘密鍵|密钥|密鑰|令牌|키[는가를]? |مفتاح"
@@ -50,8 +54,8 @@ _KEY_NAME = compile(
 _A = "A-Za-zÀ-ÖØ-öø-ɏͰ-ϿЀ-ӿḀ-ỿ"
 #: A word with a digit or a symbol, or else a plain one.
 _WORD = compile(
-    r"[!#$%&*+./0-9:?@A-Z^_a-z~À-ÖØ-öø-ž-]{0,99}[!#$%&*+0-9?@^~]"
-    rf"[!#$%&*+./0-9:?@A-Z^_a-z~À-ÖØ-öø-ž-]{{0,300}}|[{_A}](?:[{_A}]|[_-][{_A}]){{3,39}}"
+    rf"[!#$%&*+./0-9:?@^_~{_A}-]{{0,99}}[!#$%&*+0-9?@^~]"
+    rf"[!#$%&*+./0-9:?@^_~{_A}-]{{0,300}}|[{_A}](?:[{_A}]|[_-][{_A}]){{3,39}}"
 )
 _DIGEST = re.compile(
     r"(?i)\b(?:commit|sha-?\d*(?:sum)?|fixed in|hash|digest|"
@@ -138,7 +142,7 @@ _LETTERS = (
         rf"z )?(?:{_FULL}|pw|pwd):? {_PLAIN}(?:$|[\n,.;)]| (?:and|und|et|y|e|en|i|och|an)\b)"
     ),
     compile(
-        rf"(?i)\b(?:for|enter|ask[a-z]*)[^\n]{{1,30}} password,? (?:enter|"
+        rf"(?i)\b(?:for|enter|ask[a-z]*)[^\n]{{1,30}} password[,;:]? (?:enter|"
         rf"type|use|is) {_PLAIN}(?:$|[\n,.;)])"
     ),
     compile(
@@ -149,7 +153,8 @@ _LETTERS = (
     ),
     compile(
         r"(?i)(?:\b(?:user(?:name)?|login|account|e-?mail|ssid|wi-?fi|meeting|benutzer|usuario|"
-        r"utente|utilisateur|gebruiker|użytkownik|användare|usuário)|логин|пользователь|用户名?|"
+        r"utente|utilisateur|gebruiker|użytkownik|användare|usuário|kullanıcı(?: adı)?|"
+        r"bruker(?:navn)?|käyttäjä|uživatel|felhasználó|utilizator)|логин|пользователь|用户名?|"
         rf"ユーザー名?|아이디)[ :=：]{{1,3}}([^\s/&|,-]\S{{0,59}}?),? "
         r"(?:(?:and|und|y|e|et|en|i|och|/) )?"
         rf"(?:{_FULL}|pass|pw|pwd|{_OTHER}):? [\"'`“„«]?([{_A}]{{4,40}}\d{{0,4}})"
@@ -258,7 +263,7 @@ _NUMBERED = re.compile(
 _PIN = compile(
     r"(?:\bPIN(?:-?[Cc]ode)?\b[^\n\d:=]{0,40}?|"
     r"(?i:\b(?:my|your|our|the|il|el|le|o|der|die|das|de|voicemail|sim|card|bank|phone|user|admin|"
-    r"security|pairing|unlock) pin)|"
+    r"security|pairing|unlock) pin(?:-?code)?)|"
     r"(?i:\b(?:door|gate|alarm|safe|unlock|entry|lock|access|keypad) (?:\w{1,12} )?(?:code|pin))|"
     r"(?i:\b(?:tür|alarm)code|\botp(?: is| was|:)|one[ -]time (?:code|password)|\bpass ?code))"
     r"(?: (?:number|code))?(?: (?:for|of|on) (?:the |my )?\w{2,12})?"

@@ -154,9 +154,26 @@ TOKENS: tuple[Rule, ...] = (
     _token("replicate-token", "r8_", r"r8_[A-Za-z0-9]{37}"),
     _token("langsmith-key", "lsv2_", r"lsv2_[ps][tk]_[0-9a-f]{32}_[0-9a-f]{10}"),
     _token("brevo-key", "xkeysib-", r"xkeysib-[0-9a-f]{64}-[A-Za-z0-9]{16}"),
-    _token("sendgrid-key", "sg.", r"SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}"),
+    _token("sendgrid-key", "sg.", r"SG\.[A-Za-z0-9_-]{20,24}\.[A-Za-z0-9_-]{40,46}"),
     rule("mailgun-key", "key-", r"(?:^|[^0-9A-Za-z-])(key-[0-9a-f]{32})", not_before=_WORD),
     _token("mailchimp-key", "-us", r"[0-9a-f]{32}-us\d{1,2}", not_before=_WORD),
+    _token("mapbox-token", "sk.eyj", r"sk\.eyJ[A-Za-z0-9_-]{30,}\.[A-Za-z0-9_-]{20,}"),
+    _token("okta-token", "ssws ", r"SSWS[ \t]+00[A-Za-z0-9_-]{38,42}"),
+    _token(
+        "uuid-token", "waka_ sdk- mob-", r"(?:waka_(?:sec_)?|sdk-|mob-)[0-9a-f]{8}-[0-9a-f-]{27}"
+    ),
+    # a vendor that is not known: letters of both cases with digits after a short prefix
+    _token(
+        "random-token",
+        "_ -",
+        r"[a-z][a-z0-9]{1,8}[_-](?:[A-Za-z0-9]{1,12}[_-]){0,2}[A-Za-z0-9]{24,}",
+        not_before=_BASE64 | {"-", "_", "."},
+    ),
+    rule(
+        "random-token",
+        "key token",
+        r"(?im)(?:^|[^\sc][ \t])(?:key|token)[ \t:=]{1,3}[\"'`]?([\w-]{20,100})",
+    ),
     _token("wallet-key", "prv", r"[xyzt]prv[1-9A-HJ-NP-Za-km-z]{100,112}"),
     _token(
         "1password-key",
@@ -228,23 +245,18 @@ PLACES: tuple[Rule, ...] = (
         "cli-argument",
         "set",
         r"(?i)\bset\s+-\w+\s+\w{0,40}(?:token|secret|"
-        r"password|key)\w{0,20}\s+[\"']?([^\s\"'$(]{8,200})",
+        r"pass|pwd|_pw|key)\w{0,20}\s+[\"']?([^\s\"'$(]{6,200})",
     ),
     rule(
         "pgpass",
         ":",
-        r"(?m)^[\w.*-]{1,100}:(?:\d{2,5}|\*):[\w*-]{1,100}:[\w*-]{1,100}:([^\s:]{4,100})$",
+        r"(?m)(?:^|[ \t])[\w.*-]{1,100}:(?:\d{2,5}|\*):[\w*-]{1,100}:[\w*-]{1,100}:"
+        r"([^\s:]{4,100})$",
     ),
     rule(
         "setter",
-        "setpassword setapikey setsecret settoken",
-        r"(?i)\bset(?:password|apikey|secret|token)\(\s*[\"']([^\"'\s]{8,200})[\"']",
-    ),
-    rule(
-        "default-value",
-        "getenv environ",
-        r"(?i)(?:getenv|environ\.get)\(\s*[\"'][A-Z0-9_]{0,40}(?:token|secret|"
-        r"password|key)[A-Z0-9_]{0,20}[\"']\s*,\s*[\"']([^\"'\s]{12,200})[\"']",
+        "setapikey setsecret settoken plaintext(",
+        r"(?i)(?:\bset(?:apikey|secret|token)|plaintext)\(\s*[\"']([^\"'\s]{8,200})[\"']",
     ),
     rule("unseal-key", "unseal", r"(?i)\bunseal key \d:\s*([A-Za-z0-9+/=]{40,200})"),
     rule("jwk", '"d":', r"\"d\":\s?\"([A-Za-z0-9_-]{40,})\""),
@@ -276,11 +288,4 @@ PLACES: tuple[Rule, ...] = (
         r"[^()\n]{0,60},)\s*(?:Buffer\.from\()?b?[\"']([A-Za-z0-9+/=_.!#%&*@-]{12,200})[\"']",
     ),
     rule("maven-password", "password>{", r"<password>\{([A-Za-z0-9+/=]{20,200})\}</password>"),
-    rule(
-        "terraform-default",
-        "variable",
-        r"(?i)\bvariable\s+\\?\"[^\"\n]{0,60}(?:password|passwd|secret|"
-        r"token|api_?key|credential|private_key)"
-        r"[^\"\n]{0,30}\"\s*\{[^{}]{0,600}?\bdefault\s*=\s*\\?\"([^\"\n\\]{6,300})\\?\"",
-    ),
 )
