@@ -158,18 +158,16 @@ def pairs(
         if _has_turns(hit) and not is_old:
             best.setdefault((hit.row.agent, hit.row.session), hit)
     leading = [hit for hit in hits[:_FIRST] if _has_turns(hit) and hit.score > 0]
-    compared = {hit.id: hit for hit in (*leading, *best.values())}
+    later_than = {hit.id: _later(hit, best) for hit in leading}
+    leading = [hit for hit in leading if later_than[hit.id]]
+    compared = {hit.id: hit for first in leading for hit in (first, *later_than[first.id])}
     around = _Surroundings(catalog, index, project, list(compared.values()))
     found: list[
         tuple[ConversationPair, set[str]]
     ] = []  # pairs without ``rare`` yet, and their shared terms
     for earlier in leading:
         links = links_from(catalog, index, project, list(around.topic[earlier.id].values()))
-        for conversation, later in best.items():
-            one, other = earlier.row, later.row
-            is_later = (other.day, other.time) > (one.day, one.time)
-            if conversation == (one.agent, one.session) or not is_later:
-                continue
+        for later in later_than[earlier.id]:
             score = math.log(max(later.score / earlier.score, _LEAST_SCORE))
             shared = around.terms[earlier.id] & around.terms[later.id]
             most_rare = math.log1p(min(len(shared), _MANY_RARE))
@@ -185,6 +183,17 @@ def pairs(
     for pair, shared in found:
         count = sum(idf[term] >= rare for term in shared)
         yield pair._replace(features=(*pair.features[:-1], math.log1p(count)))
+
+
+def _later(earlier: Hit, best: Mapping[tuple[str, str], Hit]) -> list[Hit]:
+    """The best hits of other conversations that are later than a hit."""
+    one = earlier.row
+    return [
+        later
+        for conversation, later in best.items()
+        if conversation != (one.agent, one.session)
+        and (later.row.day, later.row.time) > (one.day, one.time)
+    ]
 
 
 def _has_turns(hit: Hit) -> bool:
