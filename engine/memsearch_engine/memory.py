@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,6 @@ from memsearch_engine.core.projects import Place, Project
 from memsearch_engine.search.hits import Answer
 from memsearch_engine.search.scope import Scope
 from memsearch_engine.service.launch import call, connect
-from memsearch_engine.service.note_editor import NoteEditor
 
 if TYPE_CHECKING:  # a search through the service needs none of these
     from memsearch_engine import (
@@ -67,6 +66,7 @@ if TYPE_CHECKING:  # a search through the service needs none of these
         Trust,
         Update,
     )
+    from memsearch_engine.service.note_editor import NoteEditor
 
 #: Attributes of the scope that are attributes of a memory, too.
 _OF_SCOPE = {
@@ -182,7 +182,12 @@ class Memory:
         self._scope = Scope(
             home, path, everything=everything, project=project, call=partial(call, home)
         )
-        self._editor = NoteEditor(self._scope)
+
+    @cached_property
+    def _editor(self) -> NoteEditor:
+        from memsearch_engine.service.note_editor import NoteEditor
+
+        return NoteEditor(self._scope)
 
     if not TYPE_CHECKING:  # else each attribute would be taken for one of them
 

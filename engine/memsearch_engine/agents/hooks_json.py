@@ -294,8 +294,6 @@ def _put_first(node: Any, name: str, value: Any, depth: int) -> None:
 
     Text after the last pair may be a comment that belongs to it.
     """
-    import json
-
     from json5.loader import ModelLoader, loads
 
     key: Any = loads(json.dumps({name: 0}), loader=ModelLoader()).value.keys[0]
@@ -313,8 +311,6 @@ def _put_first(node: Any, name: str, value: Any, depth: int) -> None:
 
 def _fresh(value: Any, before: list[Any], after: list[Any]) -> Any:
     """Return a new node with the white space and comments of the one that it replaces."""
-    import json
-
     from json5.loader import ModelLoader, loads
 
     made: Any = loads(json.dumps(value, ensure_ascii=False), loader=ModelLoader())

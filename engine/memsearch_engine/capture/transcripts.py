@@ -5,16 +5,24 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
 
+from memsearch_engine.agents.transcripts.evidence import Archive
+from memsearch_engine.agents.transcripts.locate import (
+    Excerpt,
+    anchored,
+    around,
+    find_session,
+    open_file,
+    place_at,
+    place_with,
+    window,
+)
+from memsearch_engine.agents.transcripts.model import Conversation, Turn
 from memsearch_engine.core.errors import NotFound
+from memsearch_engine.journal.model import Entry
+from memsearch_engine.journal.note import Note
+from memsearch_engine.journal.parse import turn_id
 from memsearch_engine.search.scope import Scope
-
-if TYPE_CHECKING:
-    from memsearch_engine.agents.transcripts.locate import Excerpt
-    from memsearch_engine.agents.transcripts.model import Conversation, Turn
-    from memsearch_engine.journal.model import Entry
-    from memsearch_engine.journal.note import Note
 
 
 class Transcripts:
@@ -48,9 +56,6 @@ class Transcripts:
         Raises:
             NotFound: the conversation no longer exists.
         """
-        from memsearch_engine.agents.transcripts.evidence import Archive
-        from memsearch_engine.agents.transcripts.locate import Excerpt, around, place_at, window
-
         turn = turn or entry.turn
         try:
             return window(self._live(entry), turn, context)
@@ -82,8 +87,6 @@ class Transcripts:
         Raises:
             NotFound: the agent no longer has the conversation.
         """
-        from memsearch_engine.agents.transcripts.locate import around
-
         live = self._live(entry)
         return around(live, max(0, min(place, len(live.ids) - 1)), context)
 
@@ -101,13 +104,9 @@ class Transcripts:
         Raises:
             NotFound: the agent no longer has the conversation.
         """
-        from memsearch_engine.agents.transcripts.locate import place_with
-
         return place_with(self._live(entry), words, start, step)
 
     def _live(self, entry: Entry) -> Conversation:
-        from memsearch_engine.agents.transcripts.locate import anchored
-
         anchor = entry.anchor
         if anchor is None:
             raise NotFound(f"entry {entry.id} was written by hand: it has no conversation")
@@ -125,9 +124,6 @@ class Transcripts:
         Returns:
             ``live`` (the agent has it), ``archived``, ``lost``, or ``""`` for notes by a person.
         """
-        from memsearch_engine.agents.transcripts.evidence import Archive
-        from memsearch_engine.agents.transcripts.locate import find_session
-
         anchor = entry.anchor
         if anchor is None or not anchor.agent:
             return ""
@@ -158,8 +154,6 @@ class Transcripts:
             full: do not shorten texts.
             raw: do not remove secrets.
         """
-        from memsearch_engine.agents.transcripts.locate import open_file
-
         if not os.path.isfile(path):
             raise NotFound(f"no transcript file {path}")
         return self.presentable(
@@ -184,6 +178,4 @@ class Transcripts:
         Raises:
             NotFound: there is none.
         """
-        from memsearch_engine.journal.parse import turn_id
-
         return self._scope.note(turn_id(turn.agent, turn.session, turn.turn))

@@ -7,16 +7,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from memsearch_engine.core.errors import NotFound, UsageError
+from memsearch_engine.core.home import Home
+from memsearch_engine.injection import injection_log
+from memsearch_engine.search.request import SearchRequest, request_of
 from memsearch_engine.search.scope import Scope
+from memsearch_engine.search.sections import Section
+from memsearch_engine.search.supersession import contradictions, listing
 
 if TYPE_CHECKING:
-    from memsearch_engine.core.home import Home
-    from memsearch_engine.injection.injection_log import InjectionRecord
     from memsearch_engine.injection.prompt import PromptInjection
-    from memsearch_engine.search.request import SearchRequest
-    from memsearch_engine.search.sections import Section
-    from memsearch_engine.search.supersession.contradictions import Contradiction
-    from memsearch_engine.search.supersession.listing import Supersession
     from memsearch_engine.search.supersession.revisions import Revision
 
 _LONG_S = 24 * 3600.0
@@ -61,11 +60,9 @@ class Injections:
             **params,
         )
 
-    def log(self, session: str = "", limit: int = 50) -> list[InjectionRecord]:
+    def log(self, session: str = "", limit: int = 50) -> list[injection_log.InjectionRecord]:
         """What was injected into sessions, newest first, and whether agents used it."""
-        from memsearch_engine.injection.injection_log import records
-
-        return records(self._scope.home, session, limit)
+        return injection_log.records(self._scope.home, session, limit)
 
     def demote(self, name: str) -> list[str]:
         """Inject a note less at prompts like those at which it was injected. ``promote`` undoes it.
@@ -76,10 +73,8 @@ class Injections:
         Raises:
             NotFound: the note was never injected.
         """
-        from memsearch_engine.injection.injection_log import demote
-
         return self._changed(
-            demote,
+            injection_log.demote,
             name,
             "was not injected at a prompt",
             "`memsearch agents context --log` lists what was injected",
@@ -91,10 +86,8 @@ class Injections:
         Raises:
             NotFound: the note is not demoted.
         """
-        from memsearch_engine.injection.injection_log import promote
-
         return self._changed(
-            promote,
+            injection_log.promote,
             name,
             "was not demoted",
             "`memsearch agents context --less NOTE` demotes a note",
@@ -132,7 +125,6 @@ class Supersessions:
         Raises:
             Unreachable: the service can't be started, or has no vectors to compare notes.
         """
-        from memsearch_engine.search.request import request_of
         from memsearch_engine.search.supersession.revisions import Revision
 
         return self._scope.call(
@@ -158,17 +150,15 @@ class Supersessions:
         Raises:
             NotFound: there is no such entry.
         """
-        from memsearch_engine.search.supersession.listing import set_override
-
         sections = [self._scope.section(name) for name in (older, newer)]
         for section in sections:
             check_is_note(self._scope.home, section)
         names = [section.entry.id for section in sections]
         if names[0] == names[1]:
             raise UsageError("a note does not amend itself")
-        return set_override(self._scope.home, names[0], names[1], yes)
+        return listing.set_override(self._scope.home, names[0], names[1], yes)
 
-    def pairs(self, name: str = "", *, limit: int = 20) -> list[Supersession]:
+    def pairs(self, name: str = "", *, limit: int = 20) -> list[listing.Supersession]:
         """Which note supersedes which, computed or decided by the owner.
 
         Args:
@@ -179,22 +169,22 @@ class Supersessions:
         Raises:
             NotFound: no such entry.
         """
-        from memsearch_engine.search.supersession import listing
-        from memsearch_engine.search.supersession.listing import read_overrides
-
         if self._scope.catalog is None:
             return []
         if not name:
             return listing.undecided(
                 self._scope.catalog,
-                read_overrides(self._scope.home),
+                listing.read_overrides(self._scope.home),
                 sorted({p.id for p in self._scope.projects}),
                 limit,
             )
         section = self._scope.section(name)
         project = section.project or self._scope.project
         found = listing.of_note(
-            self._scope.catalog, read_overrides(self._scope.home), project.id, section.entry.id
+            self._scope.catalog,
+            listing.read_overrides(self._scope.home),
+            project.id,
+            section.entry.id,
         )[:limit]
         if not found:
             return []
@@ -202,16 +192,13 @@ class Supersessions:
 
         return mark_withheld(found, project.memory, self._scope.journal.origin)
 
-    def contradictions(self, *, limit: int = 20) -> list[Contradiction]:
+    def contradictions(self, *, limit: int = 20) -> list[contradictions.Contradiction]:
         """Return undecided pairs of notes with two values for one setting, newest first."""
-        from memsearch_engine.search.supersession import contradictions
-        from memsearch_engine.search.supersession.listing import read_overrides
-
         if self._scope.catalog is None:
             return []
         return contradictions.undecided(
             self._scope.catalog,
-            read_overrides(self._scope.home),
+            listing.read_overrides(self._scope.home),
             sorted({p.id for p in self._scope.projects}),
             limit,
         )

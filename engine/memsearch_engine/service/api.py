@@ -12,6 +12,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from memsearch_engine.capture.ledger import CaptureLedger, MissedTurn, TurnOutcome
+from memsearch_engine.core.llm import spend
+from memsearch_engine.index.rows import IndexResult
 from memsearch_engine.search.scope import Scope
 from memsearch_engine.service import launch
 from memsearch_engine.service.answers import CaptureStatus, Health, QueueReport, ServiceStatus
@@ -19,9 +22,6 @@ from memsearch_engine.service.answers import CaptureStatus, Health, QueueReport,
 if TYPE_CHECKING:
     from memsearch_engine.capture.coverage import Coverage
     from memsearch_engine.capture.discover import FoundAgent
-    from memsearch_engine.capture.ledger import MissedTurn, TurnOutcome
-    from memsearch_engine.core.llm.spend import Spent
-    from memsearch_engine.index.rows import IndexResult
 
 Progress = Callable[[str, int, int], None]
 _LONG_S, _INDEX_S = 300.0, 24 * 3600.0
@@ -84,8 +84,6 @@ class Capture:
         Raises:
             Unreachable: the service does not answer.
         """
-        from memsearch_engine.capture.ledger import MissedTurn
-
         return self._scope.call("missed", list[MissedTurn], outcomes=outcomes)
 
     def standing(self, *, start: bool = True) -> CaptureStatus:
@@ -108,20 +106,17 @@ class Capture:
             all_projects=everything,
         )
 
-    def spent(self, since: str = "") -> list[Spent]:
+    def spent(self, since: str = "") -> list[spend.Spent]:
         """Return the cost of model calls by day, purpose and model.
 
         Args:
             since: the first day (``YYYY-MM-DD``); all days by default.
         """
-        from memsearch_engine.core.llm import spend
-
         return spend.by_day(self._home, since)
 
     def spent_today(self) -> int:
         """Return the tokens that summaries have used today."""
         from memsearch_engine.capture import summaries
-        from memsearch_engine.core.llm import spend
 
         return spend.today(self._home, summaries.PURPOSE)
 
@@ -159,8 +154,6 @@ class Capture:
         Returns:
             Tuples of agent, record kind, the agent's version, and number of records.
         """
-        from memsearch_engine.capture.ledger import CaptureLedger
-
         with contextlib.closing(CaptureLedger(self._home)) as ledger:
             return ledger.unknown()
 
@@ -237,8 +230,6 @@ class Service:
         progress: Callable[[dict[str, Any]], None] | None = None,
     ) -> list[IndexResult]:
         """Update the index of these projects now; see ``Memory.index``."""
-        from memsearch_engine.index.rows import IndexResult
-
         scope = self._scope
         return scope.call(
             "index",

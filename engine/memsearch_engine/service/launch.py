@@ -22,7 +22,7 @@ from memsearch_engine.service.connection import CONNECT_S, Connection, ServiceGo
 
 if TYPE_CHECKING:
     import psutil
-if TYPE_CHECKING:
+
     from memsearch_engine.search.request import SearchRequest
 
 _MODULE = "memsearch_engine.service.server"

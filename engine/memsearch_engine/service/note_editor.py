@@ -9,17 +9,16 @@ import contextlib
 import os
 from collections.abc import Sequence
 from datetime import date, datetime
-from typing import TYPE_CHECKING
 
 from memsearch_engine.core.errors import MemsearchError, NotFound, UsageError
+from memsearch_engine.injection.api import check_is_note
+from memsearch_engine.journal.history import Change
+from memsearch_engine.journal.model import Entry
+from memsearch_engine.journal.note import Note
+from memsearch_engine.journal.write import Journal, Target, target_of
+from memsearch_engine.longterm import facts
 from memsearch_engine.search.scope import Scope
-
-if TYPE_CHECKING:  # a search through the service needs none of these
-    from memsearch_engine.journal.history import Change
-    from memsearch_engine.journal.model import Entry
-    from memsearch_engine.journal.note import Note
-    from memsearch_engine.journal.write import Journal, Target
-    from memsearch_engine.longterm.facts import Fact
+from memsearch_engine.secrets.scan import redact
 
 _TITLE = 300  # characters
 
@@ -35,9 +34,6 @@ class NoteEditor:
 
     def add(self, text: str, *, day: str = "", time: str = "", by: str = "") -> Note:
         """Write a note into the project of the scope; see ``Memory.add``."""
-        from memsearch_engine.journal.note import Note
-        from memsearch_engine.secrets.scan import redact
-
         clean, found = redact(text.strip("\n"), self._scope.home)
         if not clean.strip():
             raise UsageError("nothing to write")
@@ -80,10 +76,6 @@ class NoteEditor:
         self, name: str, text: str, *, if_match: str = "", path: str = "", is_checked: bool = False
     ) -> Note:
         """Replace the text of a note; see ``Memory.edit``."""
-        from memsearch_engine.journal.note import Note
-        from memsearch_engine.journal.write import Target, target_of
-        from memsearch_engine.secrets.scan import redact
-
         path, entry = self._find(name, path)
         clean, found = redact(text, self._scope.home)
         journal, memory = self._scope.journal, self._scope.memory_of(path)
@@ -96,10 +88,6 @@ class NoteEditor:
 
     def mark(self, name: str, mark: str, value: str | None = "") -> Note:
         """Set a mark of a note, or remove it if *value* is None; see ``Memory.mark``."""
-        from memsearch_engine.injection.api import check_is_note
-        from memsearch_engine.journal.note import Note
-        from memsearch_engine.journal.write import target_of
-
         path, entry = self._find(name)
         if value and mark == "superseded-by":
             check_is_note(self._scope.home, self._scope.section(value))
@@ -108,9 +96,6 @@ class NoteEditor:
 
     def delete(self, *notes: str | Note, if_match: str = "") -> list[Note]:
         """Remove notes, all or none; see ``Memory.delete``."""
-        from memsearch_engine.journal.note import Note
-        from memsearch_engine.journal.write import Target
-
         gone = [note if isinstance(note, Note) else self._scope.note(note) for note in notes]
         if if_match and len(gone) != 1:
             raise UsageError("if_match is for one entry")
@@ -170,10 +155,8 @@ class NoteEditor:
 
     # -- facts
 
-    def remember(self, fact: str, *, everywhere: bool = False, by: str = "") -> Fact:
+    def remember(self, fact: str, *, everywhere: bool = False, by: str = "") -> facts.Fact:
         """Store a fact that is injected into every new session; see ``Memory.remember``."""
-        from memsearch_engine.longterm.facts import Fact as Made
-        from memsearch_engine.longterm.facts import remember
         from memsearch_engine.longterm.injected import refresh
 
         if not everywhere and fact.strip():
@@ -182,9 +165,11 @@ class NoteEditor:
         marks = self._marks_of(by, fact)
         if why := marks.get("trust"):
             note = self.add(fact, by=by)
-            return Made(note.id, project[:8], note.title, note.path, marks["by"], why)
+            return facts.Fact(note.id, project[:8], note.title, note.path, marks["by"], why)
         name = "" if everywhere else self._scope.project.name
-        noted = remember(self._scope.home, fact, project=project, name=name, by=marks.get("by", ""))
+        noted = facts.remember(
+            self._scope.home, fact, project=project, name=name, by=marks.get("by", "")
+        )
         refresh(self._scope.home, self._scope.settings)
         return noted
 

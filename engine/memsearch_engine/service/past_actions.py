@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
+from memsearch_engine.actions import answers, work
+from memsearch_engine.actions.answers import CommandRuns, Fix
+from memsearch_engine.actions.index import ActionIndex, AgentAction
 from memsearch_engine.core.errors import MemsearchError, UsageError
 from memsearch_engine.search.scope import Scope
 from memsearch_engine.service.search_client import Searcher
-
-if TYPE_CHECKING:
-    from memsearch_engine.actions.answers import CommandRuns, Fix
-    from memsearch_engine.actions.index import ActionIndex, AgentAction
 
 _NOTES_ASKED = 5  # notes; the commands of their turns answer ``how``
 
@@ -39,8 +37,6 @@ class PastActions:
             asked: what was done, in the words of a person.
             limit: number of answers.
         """
-        from memsearch_engine.actions import answers
-
         turns = [
             (anchor.agent, anchor.session, anchor.turn)
             for hit in Searcher(self._scope).search(asked, limit=_NOTES_ASKED)
@@ -57,8 +53,6 @@ class PastActions:
             error: the error message, or a part of it.
             limit: number of answers.
         """
-        from memsearch_engine.actions import answers
-
         with self._actions() as actions:
             return answers.fix(actions, self._memories, error, self._note_exists())[:limit]
 
@@ -75,8 +69,6 @@ class PastActions:
         Raises:
             UsageError: the path is empty.
         """
-        from memsearch_engine.actions import answers, work
-
         name = os.fspath(path)
         if not name.strip():
             raise UsageError("a file has a name", "memsearch blame PATH")
@@ -91,15 +83,8 @@ class PastActions:
             [] if self._scope.everything else [project.memory for project in self._scope.projects]
         )
 
-    @contextlib.contextmanager
-    def _actions(self) -> Iterator[ActionIndex]:
-        from memsearch_engine.actions.index import ActionIndex
-
-        actions = ActionIndex(self._scope.home)
-        try:
-            yield actions
-        finally:
-            actions.close()
+    def _actions(self) -> contextlib.closing[ActionIndex]:
+        return contextlib.closing(ActionIndex(self._scope.home))
 
     def _note_exists(self) -> Callable[[AgentAction], bool]:
         """Return a function that checks whether an action's note still exists.
