@@ -243,7 +243,7 @@ _PUBLIC = {
     "Memory": "memory",
     "MemsearchError": "core.errors",
     "MissedTurn": "capture.ledger",
-    "Models": "service.models",
+    "Models": "service.configuration",
     "Note": "journal.note",
     "note_view": "search.views",
     "NotesAsOf": "search.as_of",
@@ -425,8 +425,7 @@ if TYPE_CHECKING:
     )
     from memsearch_engine.service.api import Capture, Service
     from memsearch_engine.service.changes import Update, UpdateKind
-    from memsearch_engine.service.configuration import Configuration
-    from memsearch_engine.service.models import Models
+    from memsearch_engine.service.configuration import Configuration, Models
     from memsearch_engine.service.past_actions import PastActions
     from memsearch_engine.service.quick import expand as expand_running
     from memsearch_engine.service.quick import search as search_running

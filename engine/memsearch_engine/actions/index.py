@@ -17,7 +17,14 @@ from memsearch_engine.actions import work
 from memsearch_engine.agents.transcripts.model import Turn
 from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.core.home import Home, private
-from memsearch_engine.core.migrations import open_shared, read_rows, transaction, write_ahead
+from memsearch_engine.core.migrations import (
+    OpenedOnce,
+    open_shared,
+    read_rows,
+    tables_of,
+    transaction,
+    write_ahead,
+)
 
 _LAYOUT = 1
 _SCHEMA = """
@@ -84,19 +91,13 @@ _COLUMNS = (
 _FROM = "acts a JOIN turns t ON t.id=a.turn"
 
 
-class ActionIndex:
+class ActionIndex(OpenedOnce):
     """The actions of one home folder. An object must not be shared between threads."""
 
     def __init__(self, home: Home) -> None:
+        super().__init__()
         self.home = home
         self.path = home.root / "actions.db"
-        self._writer: sqlite3.Connection | None = None
-
-    def close(self) -> None:
-        """Close the writing connection."""
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
 
     # -- writing
 
@@ -150,31 +151,27 @@ class ActionIndex:
         for table, column in (("acts", "turn"), ("signs", "turn"), ("turns", "id")):
             db.executemany(f"DELETE FROM {table} WHERE {column}=?", names)
 
-    def _db(self) -> sqlite3.Connection:
-        if self._writer is None:
-            self.home.ensure()
-            private(self.path)
-            db = open_shared(self.path, _BUSY_S)
-            try:
-                write_ahead(db)
-                db.execute("PRAGMA synchronous=NORMAL")
-                db.execute("PRAGMA secure_delete=ON")
-                with transaction(db):
-                    layout = db.execute("PRAGMA user_version").fetchone()[0]
-                    if layout > _LAYOUT:
-                        raise sqlite3.OperationalError("a newer memsearch has written it")
-                    if layout != _LAYOUT:  # the data is derived, so an older layout is deleted
-                        for (table,) in db.execute(
-                            "SELECT name FROM sqlite_master WHERE type='table'"
-                        ).fetchall():
-                            db.execute(f"DROP TABLE {table}")
-                        for statement in _SCHEMA.split(";"):
-                            db.execute(statement)
-            except sqlite3.Error:
-                db.close()
-                raise
-            self._writer = db
-        return self._writer
+    def _open(self) -> sqlite3.Connection:
+        self.home.ensure()
+        private(self.path)
+        db = open_shared(self.path, _BUSY_S)
+        try:
+            write_ahead(db)
+            db.execute("PRAGMA synchronous=NORMAL")
+            db.execute("PRAGMA secure_delete=ON")
+            with transaction(db):
+                layout = db.execute("PRAGMA user_version").fetchone()[0]
+                if layout > _LAYOUT:
+                    raise sqlite3.OperationalError("a newer memsearch has written it")
+                if layout != _LAYOUT:  # the data is derived, so an older layout is deleted
+                    for table in tables_of(db):
+                        db.execute(f"DROP TABLE {table}")
+                    for statement in _SCHEMA.split(";"):
+                        db.execute(statement)
+        except sqlite3.Error:
+            db.close()
+            raise
+        return db
 
     # -- reading
 

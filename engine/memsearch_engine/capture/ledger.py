@@ -5,19 +5,15 @@ The journal contains the captured turns. The ledger also knows the others, and t
 
 from __future__ import annotations
 
-import contextlib
-import sqlite3
-import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import msgspec
 
 from memsearch_engine.agents.transcripts.model import Conversation, Session
-from memsearch_engine.core.home import Home
 from memsearch_engine.core.migrations import transaction
-from memsearch_engine.core.state import complaining, connect
+from memsearch_engine.core.state import StateTables
 
 #: captured: in the journal. trivial: nothing to remember. ours: a prompt of memsearch to a model.
 #: deleted: deleted by the owner. homeless: its folder no longer exists. new: seen but not captured.
@@ -95,29 +91,10 @@ class MissedTurn(msgspec.Struct):
     reason: str
 
 
-class CaptureLedger:
+class CaptureLedger(StateTables):
     """The ledger of one home folder."""
 
-    def __init__(self, home: Home) -> None:
-        self.home = home
-        self._connection: sqlite3.Connection | None = None
-        self._lock = threading.Lock()
-
-    def _db(self) -> sqlite3.Connection:
-        if self._connection is None:
-            self._connection = connect(self.home, _SCHEMA)
-        return self._connection
-
-    def close(self) -> None:
-        """Close the database."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-
-    @contextlib.contextmanager
-    def _using(self) -> Iterator[sqlite3.Connection]:
-        with self._lock, complaining(self.home):
-            yield self._db()
+    schema = _SCHEMA
 
     def note(self, turns: Iterable[SeenTurn]) -> None:
         """Record the outcomes of turns."""

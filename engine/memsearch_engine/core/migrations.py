@@ -11,7 +11,9 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -72,6 +74,30 @@ def open_shared(file: str | os.PathLike[str], timeout_s: float = 20.0) -> sqlite
         check_same_thread=False,
         factory=Database,
     )
+
+
+class OpenedOnce(ABC):
+    """A database that is opened by its first use. Threads may share it under ``_lock``."""
+
+    def __init__(self) -> None:
+        self._connection: sqlite3.Connection | None = None
+        self._lock = threading.RLock()
+
+    @abstractmethod
+    def _open(self) -> sqlite3.Connection:
+        """Open the database."""
+
+    def _db(self) -> sqlite3.Connection:
+        if self._connection is None:
+            self._connection = self._open()
+        return self._connection
+
+    def close(self) -> None:
+        """Close the connection that writes."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
 
 
 def read_rows(

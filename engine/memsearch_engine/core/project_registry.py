@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import threading
 import time
 
 from memsearch_engine.core.errors import Unreachable
-from memsearch_engine.core.home import Home
 from memsearch_engine.core.migrations import open_shared, transaction
 from memsearch_engine.core.project_location import has_notes
 from memsearch_engine.core.projects import Place, Project, clean_remote, identity_of, slug_of
 from memsearch_engine.core.repository import fingerprint
-from memsearch_engine.core.state import complaining, connect
+from memsearch_engine.core.state import StateTables
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS projects (
@@ -29,23 +27,17 @@ CREATE TABLE IF NOT EXISTS project_paths (
 """
 
 
-class Registry:
+class Registry(StateTables):
     """The projects of one home folder."""
 
-    def __init__(self, home: Home) -> None:
-        self.home = home
-        self.read_only = False
-        self._connection: sqlite3.Connection | None = None
-        self._lock = threading.Lock()  # one connection, many threads of the service
+    schema = _SCHEMA
+    read_only = False
 
-    def _db(self) -> sqlite3.Connection:
-        if self._connection is None:
-            try:
-                db = connect(self.home, _SCHEMA)
-            except (sqlite3.Error, OSError) as error:
-                db = self._reader(error)
-            self._connection = db
-        return self._connection
+    def _open(self) -> sqlite3.Connection:
+        try:
+            return super()._open()
+        except (sqlite3.Error, OSError) as error:
+            return self._reader(error)
 
     def _reader(self, reason: Exception) -> sqlite3.Connection:
         """The registry opened read-only (an agent's sandbox), else Unreachable."""
@@ -62,27 +54,19 @@ class Registry:
             f"the project registry {self.home.state_db} can't be opened: {reason}"
         ) from reason
 
-    def close(self) -> None:
-        """Close the database."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-
     def at(self, place: Place, *, register: bool = False) -> Project:
         """The project of *place*.
 
         A folder with notes is registered at first sight, another one only if *register* is set: a
         lookup leaves no trace. Raises Unreachable if the home cannot be written.
         """
-        with self._lock, complaining(self.home):
+        with self._using():
             return self._at(place, register or has_notes(place.memory))
 
     def knows(self, root: str) -> bool:
         """Whether *root* is the folder of a known project."""
-        with self._lock, complaining(self.home):
-            return bool(
-                self._db().execute("SELECT 1 FROM project_paths WHERE root=?", (root,)).fetchone()
-            )
+        with self._using() as db:
+            return bool(db.execute("SELECT 1 FROM project_paths WHERE root=?", (root,)).fetchone())
 
     def _at(self, place: Place, register: bool) -> Project:
         db = self._db()
@@ -128,8 +112,8 @@ class Registry:
 
     def all(self) -> list[Project]:
         """All projects, one row per path, newest first."""
-        with self._lock, complaining(self.home):
-            rows = self._db().execute(
+        with self._using() as db:
+            rows = db.execute(
                 "SELECT p.id, p.slug, p.collection, r.root, r.memory FROM project_paths r "
                 "JOIN projects p ON p.id = r.project_id ORDER BY r.seen DESC, r.root"
             )
@@ -145,8 +129,8 @@ class Registry:
             ``""`` if it was in no known project, or if that project is now in no folder or in
             several.
         """
-        with self._lock, complaining(self.home):
-            rows = self._db().execute("SELECT root, project_id FROM project_paths").fetchall()
+        with self._using() as db:
+            rows = db.execute("SELECT root, project_id FROM project_paths").fetchall()
         above = [row for row in rows if f"{folder}{os.sep}".startswith(row[0] + os.sep)]
         old, identity = max(above, key=lambda row: len(row[0]), default=("", ""))
         if not old or os.path.isdir(old):
@@ -156,5 +140,5 @@ class Registry:
 
     def forget(self, root: str) -> None:
         """Remove a path from the registry. Its files stay."""
-        with self._lock, complaining(self.home):
-            self._db().execute("DELETE FROM project_paths WHERE root=?", (root,))
+        with self._using() as db:
+            db.execute("DELETE FROM project_paths WHERE root=?", (root,))

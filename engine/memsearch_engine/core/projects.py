@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
+from collections.abc import Collection
 from pathlib import Path
 
 import msgspec
 
+from memsearch_engine.core.errors import UsageError
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.ids import digest
 from memsearch_engine.core.project_location import find
@@ -77,3 +79,18 @@ def offline_project(place: Place) -> Project:
     identity = identity_of("", "", place.root)
     slug = slug_of(os.path.basename(place.root))
     return Project(identity, slug, f"ms_{slug}_{identity[:8]}", place.root, place.memory)
+
+
+def projects_named(known: list[Project], names: Collection[str]) -> list[Project]:
+    """Return the projects with one of these names, slugs, ids or collections.
+
+    Raises:
+        UsageError: there is none.
+    """
+    chosen = [p for p in known if {p.slug, p.name, p.id, p.collection} & set(names)]
+    if not chosen:
+        raise UsageError(
+            f"no project named {', '.join(names)}",
+            f"known: {', '.join(sorted({p.name for p in known})) or 'none'}",
+        )
+    return chosen

@@ -10,10 +10,17 @@ import contextlib
 import sqlite3
 import time
 from collections.abc import Iterator
+from typing import ClassVar
 
 from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.core.home import Home, private
-from memsearch_engine.core.migrations import bring_up, open_shared, tables_of, write_ahead
+from memsearch_engine.core.migrations import (
+    OpenedOnce,
+    bring_up,
+    open_shared,
+    tables_of,
+    write_ahead,
+)
 
 
 def connect(home: Home, schema: str) -> sqlite3.Connection:
@@ -91,6 +98,29 @@ def _begin_states(db: sqlite3.Connection) -> None:
 #: Of all rooms' tables, in the order in which the layouts came. Rooms make their own tables
 #: (``CREATE … IF NOT EXISTS``) after it.
 _STEPS = (_begin_origin, _drop_proposals, _forget_untold, _begin_states)
+
+
+class StateTables(OpenedOnce):
+    """Some of the tables, behind one connection.
+
+    Attributes:
+        schema: ``CREATE … IF NOT EXISTS`` statements of the tables.
+    """
+
+    schema: ClassVar[str] = ""
+
+    def __init__(self, home: Home) -> None:
+        super().__init__()
+        self.home = home
+
+    def _open(self) -> sqlite3.Connection:
+        return connect(self.home, self.schema)
+
+    @contextlib.contextmanager
+    def _using(self) -> Iterator[sqlite3.Connection]:
+        """Let no other thread use the connection meanwhile. Raises Unreachable."""
+        with self._lock, complaining(self.home):
+            yield self._db()
 
 
 @contextlib.contextmanager

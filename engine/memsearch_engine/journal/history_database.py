@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import re
 import sqlite3
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.core.home import private
 from memsearch_engine.core.migrations import (
+    OpenedOnce,
     bring_up,
     open_shared,
     tables_of,
@@ -95,48 +95,39 @@ def store_turns(db: sqlite3.Connection, seq: int, before: bytes) -> None:
 _STEPS = (_name_deleted_turns,)
 
 
-class HistoryDatabase:
+class HistoryDatabase(OpenedOnce):
     """The connection to the history of one home. Threads may share it.
 
     The file is created by the first write; ``path`` is its path.
     """
 
     def __init__(self, path: Path) -> None:
+        super().__init__()
         self.path = path
-        self._connection: sqlite3.Connection | None = None
-        self._lock = threading.RLock()
 
     @property
     def is_new(self) -> bool:
         """Whether there is no history yet. Reading must not create the file or the home."""
         return self._connection is None and not self.path.exists()
 
-    def _db(self) -> sqlite3.Connection:
-        if self._connection is None:
-            try:
-                private(self.path)
-                db = open_shared(self.path)
-            except (sqlite3.Error, OSError) as error:
-                raise _unusable(self.path, error) from error
-            try:
-                bring_up(db, self.path, _STEPS, self.path.parent / "backups")
-                write_ahead(db)
-                db.execute("PRAGMA synchronous=FULL")
-                db.executescript(_SCHEMA)
-                _catch_up(db)
-            except (sqlite3.Error, Unreachable) as error:
-                db.close()
-                if isinstance(error, Unreachable):
-                    raise
-                raise _unusable(self.path, error) from error
-            self._connection = db
-        return self._connection
-
-    def close(self) -> None:
-        """Close the database."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+    def _open(self) -> sqlite3.Connection:
+        try:
+            private(self.path)
+            db = open_shared(self.path)
+        except (sqlite3.Error, OSError) as error:
+            raise _unusable(self.path, error) from error
+        try:
+            bring_up(db, self.path, _STEPS, self.path.parent / "backups")
+            write_ahead(db)
+            db.execute("PRAGMA synchronous=FULL")
+            db.executescript(_SCHEMA)
+            _catch_up(db)
+        except (sqlite3.Error, Unreachable) as error:
+            db.close()
+            if isinstance(error, Unreachable):
+                raise
+            raise _unusable(self.path, error) from error
+        return db
 
     def check(self) -> str:
         """Describe the damage of the file; ``""`` for none.

@@ -12,8 +12,6 @@ program changes a decision.
 
 from __future__ import annotations
 
-import sqlite3
-import threading
 import time
 from collections.abc import Collection, Iterable, Sequence
 from datetime import date
@@ -26,11 +24,12 @@ from memsearch_engine.core.home import Home
 from memsearch_engine.core.ids import digest
 from memsearch_engine.core.migrations import tables_of, transaction
 from memsearch_engine.core.project_location import author_of
-from memsearch_engine.core.state import complaining, connect
+from memsearch_engine.core.state import StateTables
 from memsearch_engine.journal import shared
 from memsearch_engine.journal.files import day_of, list_files, read_day
 from memsearch_engine.journal.history import History
-from memsearch_engine.journal.model import RELEASED, Entry
+from memsearch_engine.journal.instructions import orders
+from memsearch_engine.journal.model import CONFLICT_OF, RELEASED, UNTRUSTED, Entry, QuarantineReason
 from memsearch_engine.journal.parse import parse
 
 #: How a note came to be: what capture wrote may be brought up to date as its turn grows.
@@ -56,7 +55,7 @@ def key_of(raw: bytes) -> str:
     return digest(raw, size=16)
 
 
-class Origin:
+class Origin(StateTables):
     """The texts that one home wrote or released.
 
     Attributes:
@@ -66,22 +65,8 @@ class Origin:
     is_agents = False
 
     def __init__(self, home: Home) -> None:
-        self.home = home
-        self._connection: sqlite3.Connection | None = None
-        self._lock = threading.Lock()
+        super().__init__(home)
         self._adopted: set[str] = set()
-
-    def close(self) -> None:
-        """Close the database."""
-        with self._lock:
-            if self._connection is not None:
-                self._connection.close()
-                self._connection = None
-
-    def _db(self) -> sqlite3.Connection:
-        if self._connection is None:
-            self._connection = connect(self.home, "")
-        return self._connection
 
     # -- writing
 
@@ -94,8 +79,8 @@ class Origin:
             Unreachable: it can't be recorded.
         """
         rows = [(key_of(raw), how, time.time()) for raw in raws]
-        with self._lock, complaining(self.home):
-            self._db().executemany(
+        with self._using() as db:
+            db.executemany(
                 "INSERT OR REPLACE INTO origin_notes (key, how, at) VALUES (?,?,?)", rows
             )
         if how == "released":
@@ -104,17 +89,15 @@ class Origin:
     def take_back(self, raws: Iterable[bytes]) -> None:
         """Forget these entries; released ones are quarantined again. Raises Unreachable."""
         rows = [(key_of(raw),) for raw in raws]
-        with self._lock, complaining(self.home):
-            self._db().executemany("DELETE FROM origin_notes WHERE key=?", rows)
+        with self._using() as db:
+            db.executemany("DELETE FROM origin_notes WHERE key=?", rows)
         freshness.changed(self.home)
 
     def adopt(self, keys: Iterable[str]) -> None:
         """Accept notes by key: another machine of the owner wrote them."""
         rows = [(key, "written", time.time()) for key in keys if key]
-        with self._lock, complaining(self.home):
-            self._db().executemany(
-                "INSERT OR IGNORE INTO origin_notes (key, how, at) VALUES (?,?,?)", rows
-            )
+        with self._using() as db:
+            db.executemany("INSERT OR IGNORE INTO origin_notes (key, how, at) VALUES (?,?,?)", rows)
         freshness.changed(self.home)
 
     def trust(self, memory: str) -> int:
@@ -270,8 +253,8 @@ class Origin:
         Raises:
             Unreachable: it can't be recorded.
         """
-        with self._lock, complaining(self.home):
-            self._db().execute(
+        with self._using() as db:
+            db.execute(
                 "UPDATE origin_states SET verdict=1, key=coalesce(key, x'') "
                 "WHERE id=? AND hash<>? AND verdict=0",
                 (_id(entry.id), bytes.fromhex(entry.hash)),
@@ -336,18 +319,16 @@ class Origin:
                 f"INSERT OR {how} INTO origin_states (hash, day, id, verdict, key) "
                 "VALUES (?,?,?,?,?)"
             )
-            with self._lock, complaining(self.home), transaction(self._db()):
-                self._db().executemany(query, values)
+            with self._using() as db, transaction(db):
+                db.executemany(query, values)
 
     def _select(self, what: str, values: Sequence[bytes | str]) -> list[tuple[Any, ...]]:
         """Rows by ``SELECT *what* IN (*values*)``."""
         found: list[tuple[Any, ...]] = []
-        with self._lock, complaining(self.home):
+        with self._using() as db:
             for start in range(0, len(values), 500):
                 batch = values[start : start + 500]
-                found += self._db().execute(
-                    f"SELECT {what} IN ({','.join('?' * len(batch))})", batch
-                )
+                found += db.execute(f"SELECT {what} IN ({','.join('?' * len(batch))})", batch)
         return found
 
     def _read_once(self, memory: str) -> None:
@@ -379,8 +360,8 @@ class Origin:
             entries = _entries(file.path)
             known = self._known(entries)
             self.record_day(file.day, [entry for entry in entries if key_of(entry.raw) in known])
-        with self._lock, complaining(self.home):
-            self._db().execute("DELETE FROM origin_unread WHERE memory=?", (memory,))
+        with self._using() as db:
+            db.execute("DELETE FROM origin_unread WHERE memory=?", (memory,))
 
     def _known(self, entries: Sequence[Entry]) -> dict[str, str]:
         found = self._how([key_of(entry.raw) for entry in entries])
@@ -396,9 +377,9 @@ class Origin:
         rows = self._select("how FROM origin_folders WHERE memory", [memory])
         if rows == [("adopt",)]:
             ids: set[str] = set()
-            with self._lock, complaining(self.home):
-                if "trust_released" in tables_of(self._db()):
-                    ids = {i for (i,) in self._db().execute("SELECT entry_id FROM trust_released")}
+            with self._using() as db:
+                if "trust_released" in tables_of(db):
+                    ids = {i for (i,) in db.execute("SELECT entry_id FROM trust_released")}
             for file in list_files(memory).files:
                 entries = _entries(file.path)
                 self.wrote((entry.raw for entry in entries), "adopted")
@@ -406,10 +387,8 @@ class Origin:
                     (e.raw for e in entries if e.id in ids and e.marks.get("trust") == RELEASED),
                     "released",
                 )
-            with self._lock, complaining(self.home):
-                self._db().execute(
-                    "UPDATE origin_folders SET how='adopted' WHERE memory=?", (memory,)
-                )
+            with self._using() as db:
+                db.execute("UPDATE origin_folders SET how='adopted' WHERE memory=?", (memory,))
         self._read_once(memory)
         self._adopted.add(memory)
 
@@ -441,3 +420,41 @@ def _entries(path: str) -> list[Entry]:
         return read_day(path).entries
     except OSError:
         return []  # `doctor` names it
+
+
+#: Files of a folder with notes that arrived, up to which each file is a decision of its own. A
+#: folder with more of them, as after a clone, is one decision.
+FILES_ONE_BY_ONE = 5
+
+
+def find_quarantined(
+    origin: Origin, memory: str, entries: list[Entry], path: str
+) -> list[tuple[Entry, QuarantineReason, list[str]]]:
+    """Return the quarantined *entries* of a file, with the reason and the suspicious lines.
+
+    Raises:
+        Unreachable: the records of origin can't be read.
+    """
+    arrived, released = origin.arrived(memory, entries, path), origin.released(entries)
+    wrong = origin.contradicting(entries, day_of(path))
+    found = []
+    for entry in entries:
+        if entry.id in wrong:  # whatever its marks say; what was refused is not asked about again
+            if wrong[entry.id] is not Verdict.REFUSED:
+                found.append(
+                    (entry, QuarantineReason.CONTRADICTS, orders(entry.body, his_words=False))
+                )
+            continue
+        if CONFLICT_OF in entry.marks:
+            continue  # another decision: which of two texts holds
+        mark, lines = entry.marks.get("trust", ""), orders(entry.body, his_words=False)
+        if entry.id not in released and (mark in UNTRUSTED or lines or entry.id in arrived):
+            why = (
+                QuarantineReason(mark)
+                if mark in UNTRUSTED
+                else QuarantineReason.SUSPECT
+                if lines
+                else QuarantineReason.ARRIVED
+            )
+            found.append((entry, why, lines))
+    return found

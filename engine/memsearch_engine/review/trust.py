@@ -27,10 +27,9 @@ from memsearch_engine.index.rows import CatalogBroken
 from memsearch_engine.journal.files import DayFile, day_of, read_day
 from memsearch_engine.journal.history import Change
 from memsearch_engine.journal.model import RELEASED, UNTRUSTED, Entry, QuarantineReason
-from memsearch_engine.journal.origin import Verdict
+from memsearch_engine.journal.origin import Verdict, find_quarantined
 from memsearch_engine.journal.outline import FileOutline, Look
 from memsearch_engine.journal.parse import parse
-from memsearch_engine.journal.quarantine import find_quarantined
 from memsearch_engine.journal.write import Target
 from memsearch_engine.search.scope import Scope
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from memsearch_engine.core.errors import MemsearchError, NotFound, UsageError
 from memsearch_engine.core.home import Home
-from memsearch_engine.core.projects import Place, Project, locate, offline_project
+from memsearch_engine.core.projects import Place, Project, locate, offline_project, projects_named
 
 if TYPE_CHECKING:  # a search through the service needs none of these
     from memsearch_engine.core.home import AgentFolders
@@ -208,15 +208,7 @@ class Scope:
             UsageError: no project has any of these names.
         """
         known = self.known()
-        if "*" in names and known:
-            return known
-        chosen = [p for p in known if {p.slug, p.name, p.id, p.collection} & set(names)]
-        if not chosen:
-            raise UsageError(
-                f"no project named {', '.join(names)}",
-                f"known: {', '.join(sorted({p.name for p in known})) or 'none'}",
-            )
-        return chosen
+        return known if "*" in names and known else projects_named(known, names)
 
     # -- stores
 

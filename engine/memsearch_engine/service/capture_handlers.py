@@ -21,8 +21,7 @@ from memsearch_engine.core.errors import MemsearchError
 from memsearch_engine.core.project_location import has_notes
 from memsearch_engine.journal.files import DayFile, read_day
 from memsearch_engine.journal.model import CONFLICT_OF, QuarantineReason
-from memsearch_engine.journal.origin import Origin
-from memsearch_engine.journal.quarantine import FILES_ONE_BY_ONE, find_quarantined
+from memsearch_engine.journal.origin import FILES_ONE_BY_ONE, Origin, find_quarantined
 from memsearch_engine.journal.shared import list_notes
 from memsearch_engine.longterm import pages, pipeline, review
 from memsearch_engine.service.answers import (

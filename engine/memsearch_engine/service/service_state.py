@@ -11,11 +11,11 @@ from pathlib import Path
 
 import msgspec
 
-from memsearch_engine.core.errors import MemsearchError, UsageError
+from memsearch_engine.core.errors import MemsearchError
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.project_location import has_notes
 from memsearch_engine.core.project_registry import Registry
-from memsearch_engine.core.projects import Place, Project, locate
+from memsearch_engine.core.projects import Place, Project, locate, projects_named
 from memsearch_engine.core.settings import Settings, load
 from memsearch_engine.journal.write import Journal
 from memsearch_engine.longterm.injected import prepare
@@ -134,19 +134,7 @@ class ServiceState:
         if not names:
             return [self.project_at(place)]
         projects = self.registry.all()
-        if "*" in names:
-            return distinct(projects)
-        chosen = [
-            p
-            for p in projects
-            if p.slug in names or p.name in names or p.id in names or p.collection in names
-        ]
-        if not chosen:
-            raise UsageError(
-                f"no project named {', '.join(names)}",
-                f"known: {', '.join(sorted({p.name for p in projects})) or 'none'}",
-            )
-        return distinct(chosen)
+        return distinct(projects if "*" in names else projects_named(projects, names))
 
     def index_memories(self, memories: list[str]) -> None:
         """Index memory folders in the background after notes were written there."""

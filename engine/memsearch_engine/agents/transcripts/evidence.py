@@ -19,6 +19,7 @@ from memsearch_engine.agents.transcripts.model import ToolCall, Turn, TurnName
 from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.core.home import Home, private
 from memsearch_engine.core.migrations import (
+    OpenedOnce,
     bring_up,
     open_shared,
     read_rows,
@@ -97,16 +98,16 @@ class ArchiveStatus(msgspec.Struct):
     newest: float = 0.0
 
 
-class Archive:
+class Archive(OpenedOnce):
     """The evidence archive of one home folder.
 
     Reading works without write access. A damaged file reads as empty.
     """
 
     def __init__(self, home: Home) -> None:
+        super().__init__()
         self.home = home
         self.path = home.evidence / "turns.db"
-        self._writer: sqlite3.Connection | None = None
 
     def put(self, turn: Turn, *, at: float = 0.0) -> bool:
         """Store *turn*. A newer version of a turn replaces the stored one.
@@ -218,35 +219,27 @@ class Archive:
             (digest, digest),
         )
 
-    def _db(self) -> sqlite3.Connection:
-        if self._writer is None:
+    def _open(self) -> sqlite3.Connection:
+        try:
+            self.home.ensure()
+            self.home.evidence.mkdir(mode=0o700, exist_ok=True)
+            private(self.path)
+            db = open_shared(self.path)
             try:
-                self.home.ensure()
-                self.home.evidence.mkdir(mode=0o700, exist_ok=True)
-                private(self.path)
-                db = open_shared(self.path)
-                try:
-                    bring_up(db, self.path, (), self.home.backups)
-                except Unreachable:
-                    db.close()
-                    raise
-                write_ahead(db)
-                # so that scrubbed text leaves no trace in free pages
-                db.execute("PRAGMA secure_delete=ON")
-                db.executescript(_SCHEMA)
-            except (sqlite3.Error, OSError) as error:
-                raise Unreachable(
-                    f"the evidence archive {self.path} can't be opened: {error}",
-                    "move it aside: it is made again",
-                ) from error
-            self._writer = db
-        return self._writer
-
-    def close(self) -> None:
-        """Close the connection that writes."""
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
+                bring_up(db, self.path, (), self.home.backups)
+            except Unreachable:
+                db.close()
+                raise
+            write_ahead(db)
+            # so that scrubbed text leaves no trace in free pages
+            db.execute("PRAGMA secure_delete=ON")
+            db.executescript(_SCHEMA)
+        except (sqlite3.Error, OSError) as error:
+            raise Unreachable(
+                f"the evidence archive {self.path} can't be opened: {error}",
+                "move it aside: it is made again",
+            ) from error
+        return db
 
     def get(self, agent: str, session: str, turn: str) -> Turn | None:
         """Return an archived turn, or None."""

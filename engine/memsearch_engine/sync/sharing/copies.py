@@ -26,8 +26,8 @@ from memsearch_engine.journal import render, shared
 from memsearch_engine.journal.files import DayFile, day_of, read_day
 from memsearch_engine.journal.merge import text_key
 from memsearch_engine.journal.model import CONFLICT, CONFLICT_OF, Anchor, Entry, QuarantineReason
+from memsearch_engine.journal.origin import find_quarantined
 from memsearch_engine.journal.parse import parse
-from memsearch_engine.journal.quarantine import find_quarantined
 from memsearch_engine.journal.shared import COPY_OF, REVIEW, SHARED, WRITTEN
 from memsearch_engine.journal.text import CleanText
 from memsearch_engine.search.request import is_expired
