@@ -6,6 +6,7 @@ written first, because everything else can be restored from the transcript.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from datetime import MAXYEAR, MINYEAR, datetime, timedelta
@@ -245,13 +246,11 @@ def home_of(cwd: str, home: Home) -> str:
         return ""  # a relative path has no known base
     place = locate(cwd, home)
     if not os.path.isdir(place.root):
-        registry = Registry(home)
         try:
-            place = locate(registry.moved_to(cwd) or cwd, home)
+            with contextlib.closing(Registry(home)) as registry:
+                place = locate(registry.moved_to(cwd) or cwd, home)
         except MemsearchError:  # the registry can't be read
             return ""
-        finally:
-            registry.close()
     return place.memory if os.path.isdir(place.root) else ""
 
 

@@ -126,12 +126,8 @@ class StateTables(OpenedOnce):
 @contextlib.contextmanager
 def using(home: Home, schema: str) -> Iterator[sqlite3.Connection]:
     """A connection for one piece of work. Raises Unreachable where the database can't be used."""
-    with complaining(home):
-        db = connect(home, schema)
-        try:
-            yield db
-        finally:
-            db.close()
+    with complaining(home), contextlib.closing(connect(home, schema)) as db:
+        yield db
 
 
 @contextlib.contextmanager

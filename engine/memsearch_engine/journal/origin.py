@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import closing
 from datetime import date
 from enum import IntEnum
 from pathlib import Path
@@ -338,11 +339,8 @@ class Origin(StateTables):
         """
         if not self._select("1 FROM origin_unread WHERE memory", [memory]):
             return
-        history = History(self.home.history_db)
-        try:
+        with closing(History(self.home.history_db)) as history:
             changes = history.owners(memory)
-        finally:
-            history.close()
         for change in changes:
             day, stem = day_of(change.path), Path(change.path).stem
             before, after = (parse(data, stem).entries for data in (change.before, change.after))

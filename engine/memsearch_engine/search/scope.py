@@ -155,17 +155,15 @@ class Scope:
     def _find_projects(self, *, register: bool = False) -> list[Project]:
         from memsearch_engine.core.project_registry import Registry
 
-        registry = Registry(self.home)
         try:
-            here = registry.at(self.place, register=register)
-            self._is_known = registry.knows(here.root)
-            return (registry.all() if self.everything else []) or [here]
+            with contextlib.closing(Registry(self.home)) as registry:
+                here = registry.at(self.place, register=register)
+                self._is_known = registry.knows(here.root)
+                return (registry.all() if self.everything else []) or [here]
         except (MemsearchError, OSError) as error:
             self.shortfall = str(error)
             self._is_known = True
             return [offline_project(self.place)]
-        finally:
-            registry.close()
 
     def register(self) -> None:
         """Register the project, so that the service knows it."""

@@ -6,6 +6,7 @@ decision, and so is a folder of many. They are counted file by file, because scr
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import threading
@@ -47,11 +48,8 @@ class CaptureHandlers:
         """Process the queue, reconcile with the transcripts, and count the captured turns."""
         self._tasks.capture.drain()
         self._tasks.capture.reconcile()
-        capturing = CapturePipeline(self._state.home, self._state.journal)
-        try:
+        with self._capturing() as capturing:
             return report(capturing, since)
-        finally:
-            capturing.close()
 
     def standing(
         self, call: RequestContext, place: dict[str, str], all_projects: bool = False
@@ -70,23 +68,17 @@ class CaptureHandlers:
                 sorted({project.memory for project in projects}),
                 lambda: call.cancelled() or self._state.stopping.is_set(),
             )
-        capturing = CapturePipeline(self._state.home, self._state.journal)
-        try:
+        with self._capturing() as capturing:
             return CaptureStatus(
                 capturing.ledger.captured_since(), self.alarms(), quarantined + proposed
             )
-        finally:
-            capturing.close()
 
     def missed(
         self, call: RequestContext, outcomes: list[TurnOutcome], limit: int = 200
     ) -> list[MissedTurn]:
         """Return the turns that are not in memory, newest first, each with the reason."""
-        capturing = CapturePipeline(self._state.home, self._state.journal)
-        try:
+        with self._capturing() as capturing:
             return capturing.ledger.missed(outcomes, limit)
-        finally:
-            capturing.close()
 
     def longterm(
         self, call: RequestContext, phase: int = 0, session: str = "", since: float = 0.0
@@ -127,13 +119,14 @@ class CaptureHandlers:
 
     def alarms(self) -> list[str]:
         """Return one sentence for each agent from which turns have stopped arriving."""
-        capturing = CapturePipeline(self._state.home, self._state.journal)
         try:
-            return alarms(capturing)
+            with self._capturing() as capturing:
+                return alarms(capturing)
         except MemsearchError as error:
             return [str(error)]
-        finally:
-            capturing.close()
+
+    def _capturing(self) -> contextlib.closing[CapturePipeline]:
+        return contextlib.closing(CapturePipeline(self._state.home, self._state.journal))
 
 
 _SHARE = 1.0  # pause as a multiple of the work, so that sessions and searches are answered

@@ -11,7 +11,6 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
 
 from memsearch_engine.agents.known_folders import known_folders
 from memsearch_engine.core import safe_files
@@ -20,8 +19,6 @@ from memsearch_engine.core.home import AgentFolders, Home
 from memsearch_engine.core.project_location import shared_beside
 from memsearch_engine.core.project_registry import Registry
 from memsearch_engine.core.projects import Project
-from memsearch_engine.core.settings import Settings
-from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.milvus import reason_of
 from memsearch_engine.index.rows import IndexResult
 from memsearch_engine.index.vector_index import VectorIndex
@@ -35,7 +32,7 @@ from memsearch_engine.service.commands import (
     RequestContext,
     UpdateSecondModel,
 )
-from memsearch_engine.service.index_state import IndexState, OpenIndexes
+from memsearch_engine.service.index_state import IndexState
 from memsearch_engine.service.index_thread import IndexThread
 from memsearch_engine.service.sources import ProjectSources
 
@@ -47,82 +44,32 @@ _ABSENT_S = 30.0
 _MAX_PAUSE_S = 600.0
 
 
-class Indexer:
+class Indexer(IndexState):
     """The index of a service: its state, its thread and its file watches."""
 
     def __init__(
         self, home: Home, registry: Registry, stopping: threading.Event, changed: Callable[[], None]
     ) -> None:
-        self.home = home
-        self._state = IndexState(home, registry, stopping, changed)
-        self._sources = ProjectSources(home, lambda: self._state.settings)
+        super().__init__(home, registry, stopping, changed)
+        self._sources = ProjectSources(home, lambda: self.settings)
         # root of a missing folder -> when it is checked again (monotonic)
         self._absent: dict[str, float] = {}
         # root -> the last write of a command when its files were compared with the catalog
         self._compared: dict[str, int] = {}
         self.watcher = Watcher(self._on_files, self.settings.watch.debounce_ms / 1000)
-        self.thread = IndexThread(self._state, self._sources)
+        self.thread = IndexThread(self, self._sources)
         self.thread.start()
 
     def close(self) -> None:
         """Stop the watches and the thread, and close the index."""
         self.watcher.stop()
         self.thread.close()
-        self._state.close()
-
-    @property
-    def settings(self) -> Settings:
-        """The owner's settings."""
-        return self._state.settings
-
-    @settings.setter
-    def settings(self, settings: Settings) -> None:
-        self._state.settings = settings
-
-    @property
-    def catalog(self) -> Catalog:
-        """The catalog, open for writing."""
-        return self._state.catalog
-
-    @property
-    def spaces(self) -> OpenIndexes:
-        """The open vector indexes."""
-        return self._state.spaces
-
-    @property
-    def ready(self) -> threading.Event:
-        """Set when the serving vector index is open, or can't be opened (see ``problem``)."""
-        return self._state.ready
-
-    @property
-    def problem(self) -> str:
-        """Why searches by meaning are not possible; ``""`` if they are."""
-        return self._state.problem
-
-    @property
-    def notice(self) -> str:
-        """What was repaired in the catalog at the start."""
-        return self._state.notice
-
-    @property
-    def progress(self) -> dict[str, Any]:
-        """The current work, for people; {} when idle."""
-        return self._state.progress
-
-    @property
-    def known(self) -> dict[str, Project]:
-        """Root -> project."""
-        return self._state.known
-
-    @property
-    def given_up(self) -> dict[str, str]:
-        """Root -> why its newest notes have no vectors yet."""
-        return self._state.given_up
+        super().close()
 
     @property
     def busy(self) -> bool:
         """Whether index work is running or queued."""
-        return bool(self._state.queued or self.thread.works or self._state.progress)
+        return bool(self.queued or self.thread.works or self.progress)
 
     @property
     def state(self) -> str:
@@ -148,11 +95,11 @@ class Indexer:
         began = time.monotonic()
         self._replace_deleted()
         job = IndexJob(project, paths, force, call)
-        with self._state.lock:
-            self._state.queued.discard(project.root)  # this run includes the queued background work
-            if self.spaces.serving is None and self.problem and not self._state.is_opening:
+        with self.lock:
+            self.queued.discard(project.root)  # this run includes the queued background work
+            if self.spaces.serving is None and self.problem and not self.is_opening:
                 self.ready.clear()
-                self._state.queue.put(OpenVectors())  # a request is a reason to try again
+                self.queue.put(OpenVectors())  # a request is a reason to try again
         self.enqueue(job)
         while not job.done.wait(0.5):
             if call.cancelled():
@@ -160,7 +107,7 @@ class Indexer:
         if job.error:
             raise job.error
         assert job.result is not None
-        at, before = self._state.done_before.get(project.root, (0.0, None))
+        at, before = self.done_before.get(project.root, (0.0, None))
         if before and at >= began:
             for key in ("changed", "removed", "embedded", "deleted"):
                 setattr(job.result, key, getattr(job.result, key) + getattr(before, key))
@@ -184,22 +131,6 @@ class Indexer:
         """Index a project in the background."""
         self.enqueue(IndexJob(project, []))
 
-    def enqueue(self, job: IndexJob) -> None:
-        """Queue index work. Background work of a project is queued only once."""
-        self._state.enqueue(job)
-
-    def is_behind(self, projects: list[Project]) -> bool:
-        """Whether the catalog does not yet have the files of one of *projects*."""
-        return self._state.is_behind(projects)
-
-    def reopen(self, why: str) -> None:
-        """Close the vector index and open it again. Searches use words alone until then."""
-        self._state.reopen(why)
-
-    def without_second(self, error: Exception) -> None:
-        """Stop using the second model after an error, until the settings change."""
-        self._state.without_second(error)
-
     def check_disk(self) -> None:
         """Handle deleted files: caches may be deleted, and git removes and restores folders."""
         now = time.monotonic()
@@ -209,12 +140,12 @@ class Indexer:
             self.watch(project)
             if not os.path.isdir(project.root):  # moved or deleted: check for it less often
                 self._absent[project.root] = now + _ABSENT_S
-        if self._state.renew_catalog():
-            self._state.enqueue_all()
+        if self.renew_catalog():
+            self.enqueue_all()
         self._replace_deleted()
         self._try_again()
         if self.ready.is_set() and self.spaces.serving is not None and self.spaces.is_second_due():
-            self._state.queue.put(UpdateSecondModel())
+            self.queue.put(UpdateSecondModel())
 
     def _replace_deleted(self) -> None:
         """Open the vector index again if its folder was deleted."""
@@ -225,26 +156,22 @@ class Indexer:
     def _try_again(self) -> None:
         """Retry failed connections, and apply changed settings."""
         now = time.monotonic()
-        for root in [root for root, when in self._state.retry_at.items() if when <= now]:
-            del self._state.retry_at[root]
+        for root in [root for root, when in self.retry_at.items() if when <= now]:
+            del self.retry_at[root]
             if root in self.known:
                 self.enqueue(IndexJob(self.known[root], []))
         wanted = (self.settings.embedding, self.settings.milvus)
-        if (
-            self._state.opened_with is not None
-            and self._state.opened_with != wanted
-            and self.ready.is_set()
-        ):
+        if self.opened_with is not None and self.opened_with != wanted and self.ready.is_set():
             self.reopen("the settings have changed")
         elif (
             self.spaces.serving is None
             and self.problem
-            and not self._state.is_opening
-            and now >= self._state.reopen_at
+            and not self.is_opening
+            and now >= self.reopen_at
         ):
-            self._state.pause_s = min(_MAX_PAUSE_S, self._state.pause_s * 2)
-            self._state.reopen_at = now + self._state.pause_s
-            self._state.queue.put(OpenVectors())  # until then, searches use words
+            self.pause_s = min(_MAX_PAUSE_S, self.pause_s * 2)
+            self.reopen_at = now + self.pause_s
+            self.queue.put(OpenVectors())  # until then, searches use words
 
     def catch_up(self, projects: list[Project], call: RequestContext) -> bool:
         """Read files that changed while no service watched them, or at the last write of a command.
@@ -280,7 +207,7 @@ class Indexer:
             log.exception("search fell back to words")
             self.reopen(f"{type(error).__name__}: {error}")
         else:
-            self._state.problem = (
+            self.problem = (
                 f"Milvus at {self.settings.milvus.uri} does not answer: {reason_of(error)}"
             )
             self.reopen(self.problem)
@@ -296,7 +223,7 @@ class Indexer:
 
     def attach(self, project: Project) -> None:
         """Add a project: watch its files, and index those that changed in the meantime."""
-        with self._state.lock:
+        with self.lock:
             if project.root in self.known:
                 return
             self.known[project.root] = project
@@ -305,15 +232,15 @@ class Indexer:
 
     def detach(self, project: Project) -> None:
         """Remove a project and drop its index. Its files are not changed. Blocks until done."""
-        with self._state.lock:
+        with self.lock:
             self.known.pop(project.root, None)
             self._absent.pop(project.root, None)
-            self._state.queued.discard(project.root)
+            self.queued.discard(project.root)
             others = [other for other in self.known.values() if other.id == project.id]
         for folder in filter(None, (project.memory, shared_beside(project.memory))):
             self.watcher.remove(folder)
         job = DropProject(project)
-        self._state.queue.put(job)
+        self.queue.put(job)
         job.done.wait(_DETACH_S)
         for other in others:  # another folder of the same project shares the index
             self.enqueue(IndexJob(other, []))
@@ -330,7 +257,7 @@ class Indexer:
 
     def _on_files(self, root: str) -> None:
         project = self.known.get(root)
-        if project and not self._state.stopping.is_set():
+        if project and not self.stopping.is_set():
             self.enqueue(IndexJob(project, []))
 
     def look_at_sources(self) -> None:

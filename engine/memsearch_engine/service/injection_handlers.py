@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 from itertools import islice
@@ -142,8 +143,7 @@ class InjectionHandlers:
         where = find_session(
             agent, session, transcript, AgentFolders.from_env(seen=known_folders(self._state.home))
         )
-        archive = Archive(self._state.home)
-        try:
+        with contextlib.closing(Archive(self._state.home)) as archive:
             injected, notes = compaction.carried(
                 self._state.home,
                 self._state.indexer.catalog,
@@ -155,8 +155,6 @@ class InjectionHandlers:
                 archive.get,
                 settings.compaction_tokens,
             )
-        finally:
-            archive.close()
         return (
             injected
             if dry

@@ -253,17 +253,15 @@ def call(
         Unreachable: no service answers.
     """
     for attempt in range(_CALLS):
-        connection = connect(home, start=start)
-        try:
+        with contextlib.closing(connect(home, start=start)) as connection:
             typed = sent(request, connection) if request is not None else {}
-            return connection.call(
-                method, kind, timeout_s=timeout_s, progress=progress, **params, **typed
-            )
-        except ServiceGone:
-            if attempt == _CALLS - 1:
-                raise
-        finally:
-            connection.close()
+            try:
+                return connection.call(
+                    method, kind, timeout_s=timeout_s, progress=progress, **params, **typed
+                )
+            except ServiceGone:
+                if attempt == _CALLS - 1:
+                    raise
     raise AssertionError("unreachable")
 
 

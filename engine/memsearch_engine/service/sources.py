@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 from collections.abc import Callable
@@ -36,14 +37,13 @@ class ProjectSources:
         self._page_stamps[project.root] = pages.stamp(
             self._settings(), project
         )  # taken before the pages are read
-        origin = Origin(self.home)
         try:
-            return str(searchable.write(self.home, project.id, origin, project, self._settings()))
+            with contextlib.closing(Origin(self.home)) as origin:
+                made = searchable.write(self.home, project.id, origin, project, self._settings())
+                return str(made)
         except (MemsearchError, OSError) as error:  # the notes are found without it
             log.warning("the long-term memory is not searched in %s: %s", project.slug, error)
             return str(searchable.folder(self.home, project.id))
-        finally:
-            origin.close()
 
     def write_agent_files(self, project: Project) -> None:
         """Write the searchable copy of the agent files, if they have changed."""

@@ -6,10 +6,12 @@ task has its own thread. An error of one file does not end a task.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import threading
 import time
+from collections.abc import Iterator
 from datetime import date
 from typing import Any
 
@@ -44,6 +46,17 @@ _SUMMARIES_S = 15.0
 _LONGTERM_S = 30.0
 _SYNC_S = 20.0  # seconds between two checks whether a round of sync is due
 _AT_ONCE = 100  # turns whose actions are recorded in one step
+
+
+@contextlib.contextmanager
+def _logging(what: str) -> Iterator[None]:
+    """Log any error. Files of a project and of a remote may contain anything."""
+    try:
+        yield
+    except MemsearchError as error:
+        log.warning("%s: %s", what, error)
+    except Exception:
+        log.exception(what)
 
 
 class CaptureTask:
@@ -82,15 +95,13 @@ class CaptureTask:
         if self._state.paused or not self._state.settings.capture.enabled:
             return
         capturing = CapturePipeline(self._state.home, self._state.journal, self._state.settings)
+        folders = AgentFolders.from_env(seen=known_folders(self._state.home))
         try:
-            written = reconcile(
-                capturing, AgentFolders.from_env(seen=known_folders(self._state.home))
-            )
+            with contextlib.closing(capturing):
+                written = reconcile(capturing, folders)
         except MemsearchError as error:
             log.warning("not reconciled: %s", error)
             return
-        finally:
-            capturing.close()
         self._prune_evidence()
         limits = self._state.settings.history
         if gone := self._state.journal.history.prune(
@@ -107,15 +118,11 @@ class CaptureTask:
     def run_summaries(self) -> None:
         """Let models summarize notes if the user enabled it. Its own thread waits for them."""
         while not self._state.stopping.is_set():
-            try:
+            with _logging("summaries"):
                 if self._asks_models():
                     self._state.index_memories(
                         summaries.work(self._state.home, self._state.journal, self._state.settings)
                     )
-            except MemsearchError as error:
-                log.warning("summaries: %s", error)
-            except Exception:
-                log.exception("summaries")
             self.summarise_now.wait(_SUMMARIES_S)
             self.summarise_now.clear()
 
@@ -139,17 +146,16 @@ class CaptureTask:
         some, self._unnoted = self._unnoted[:_AT_ONCE], self._unnoted[_AT_ONCE:]
         if not some:
             return
-        archive, actions = Archive(self._state.home), ActionIndex(self._state.home)
+        archive = Archive(self._state.home)
         try:
-            for name, (memory, entry) in some:
-                turn = archive.get(*name)
-                if turn is not None:
-                    actions.put(turn, memory, entry, CapturePipeline.started(turn))
+            with contextlib.closing(ActionIndex(self._state.home)) as actions:
+                for name, (memory, entry) in some:
+                    turn = archive.get(*name)
+                    if turn is not None:
+                        actions.put(turn, memory, entry, CapturePipeline.started(turn))
         except MemsearchError as error:
             log.warning("what turns did is not noted: %s", error)
             self._unnoted = []
-        finally:
-            actions.close()
 
     def _find_unnoted(self) -> list[tuple[tuple[str, str, str], tuple[str, str]]]:
         names = Archive(self._state.home).names() - ActionIndex(self._state.home).names()
@@ -168,17 +174,15 @@ class CaptureTask:
         limits = self._state.settings.evidence
         if not (limits.max_mb or limits.max_days):
             return
-        archive = Archive(self._state.home)
         try:
-            gone = archive.prune(max_bytes=int(limits.max_mb * 1e6), max_days=limits.max_days)
+            with contextlib.closing(Archive(self._state.home)) as archive:
+                gone = archive.prune(max_bytes=int(limits.max_mb * 1e6), max_days=limits.max_days)
             if gone:
                 log.info(
                     "%d archived conversations were over the limits and are deleted", len(gone)
                 )
         except (OSError, MemsearchError) as error:
             log.warning("evidence not pruned: %s", error)
-        finally:
-            archive.close()
 
 
 class LongTermTask:
@@ -196,14 +200,10 @@ class LongTermTask:
     def run(self) -> None:
         """Run the long-term pipeline every six hours at most, if models are chosen."""
         while not self._state.stopping.wait(_LONGTERM_S):
-            try:
+            with _logging("long-term memory"):
                 if not self._state.paused and pipeline.due(self._state.home, self._state.settings):
                     self.start_run(background=True)
                 self._keep_pages()
-            except MemsearchError as error:
-                log.warning("long-term memory: %s", error)
-            except Exception:  # files of a project may contain anything
-                log.exception("long-term memory")
 
     def start_run(self, *, was_asked: bool = False, **how: Any) -> None:
         """Run the pipeline in its own thread.
@@ -214,7 +214,7 @@ class LongTermTask:
         """
 
         def work() -> None:
-            try:
+            with _logging("long-term memory"):
                 folders = AgentFolders.from_env(seen=known_folders(self._state.home))
                 report = pipeline.run(
                     self._state.home,
@@ -224,13 +224,8 @@ class LongTermTask:
                     **how,
                 )
                 log.info("long-term memory: %s", msgspec.json.encode(report).decode())
-            except MemsearchError as error:
-                log.warning("long-term memory: %s", error)
-            except Exception:
-                log.exception("long-term memory")
-            finally:
-                self.is_running = False
-                self._state.bump()
+            self.is_running = False
+            self._state.bump()
 
         self.is_running, self.was_asked = True, was_asked
         threading.Thread(target=work, name="longterm-run", daemon=True).start()
@@ -300,7 +295,7 @@ class SyncTask:
             now = self.sync_now.wait(_SYNC_S)
             self.sync_now.clear()
             wanted = self._state.settings.sync
-            try:
+            with _logging("sync"):
                 if (
                     wanted.remote
                     and wanted.every_minutes
@@ -311,23 +306,15 @@ class SyncTask:
                         is_due = now or sync_state.due(state, wanted.every_minutes)
                     if is_due:
                         self.sync(wanted)
-            except MemsearchError as error:
-                log.warning("sync: %s", error)
-            except Exception:  # the remote may contain anything
-                log.exception("sync")
-            finally:
-                self.is_syncing = False
+            self.is_syncing = False
 
     def sync(self, where: Where) -> None:
         """Do one round of sync, and index what it received."""
-        version, journal = self._state.version, Journal(self._state.home)
-        try:
-            projects = self._state.registered()
+        version, projects = self._state.version, self._state.registered()
+        with contextlib.closing(Journal(self._state.home)) as journal:
             done = sync_run.sync(
                 self._state.home, journal, where, projects, stop=self._state.stopping.is_set
             )
-        finally:
-            journal.close()
         self._sent = version
         if done.turns_left:
             self.sync_now.set()
