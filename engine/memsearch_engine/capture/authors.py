@@ -96,7 +96,7 @@ def _took_outside(home: Home, author: Author, root: str) -> bool:
     folders = AgentFolders.from_env(seen=known_folders(home))
     where = find_session(author.agent, author.session, "", folders) if author.session else None
     found: list[Session] = [where] if where else []
-    if not found and author.agent in agent_registry.PACKAGES:
+    if not found and author.agent in agent_registry.AGENTS:
         since = time.time() - _RECENT_S
         recent = [one for one in all_sessions(author.agent, folders) if one.modified >= since]
         found = sorted(recent, key=lambda one: one.modified)[-_LOOKED_AT:]

@@ -52,7 +52,7 @@ def main(agent: str, event: str) -> int:
     output: dict[str, Any] = {}
     detached = False
     try:
-        if not os.environ.get("MEMSEARCH_DISABLE") and agent in agent_registry.PACKAGES:
+        if not os.environ.get("MEMSEARCH_DISABLE") and agent in agent_registry.AGENTS:
             chunks: list[bytes] = []
             payload = _read_payload(start + _DEADLINE_S, chunks)
             if payload is None and event in FINISHING and not _is_closed(chunks):
@@ -87,9 +87,7 @@ def main(agent: str, event: str) -> int:
 def _is_quiet(agent: str, event: str) -> bool:
     """Whether the agent shows an empty answer to the user, and does not need one."""
     return (
-        event in _SHOWN
-        and agent in agent_registry.PACKAGES
-        and agent_registry.agent(agent).is_quiet
+        event in _SHOWN and agent in agent_registry.AGENTS and agent_registry.agent(agent).is_quiet
     )
 
 

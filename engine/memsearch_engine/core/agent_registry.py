@@ -1,10 +1,10 @@
 """The list of agents, and the way to each agent's package.
 
-A package's ``__init__`` has ``AGENT``, the facts below. Its other parts are modules that rooms
-import through ``part``: ``reader`` (``agents/transcripts/readers.py``), ``installer``
-(``agents/installing.py``), and, where the agent has such a thing, ``cli`` (``core/llm/cli.py``) and
-``memories`` (``agents/agent_files.py``). Standard library only: hooks import this module, and each
-millisecond counts.
+``AGENTS`` has the facts about each agent. Its package below ``agents/`` has its name, with ``_``
+for ``-``. The parts of a package are modules that rooms import through ``part``: ``reader``
+(``agents/transcripts/readers.py``), ``installer`` (``agents/installing.py``), and, where the agent
+has such a thing, ``cli`` (``core/llm/cli.py``) and ``memories`` (``agents/agent_files.py``).
+Standard library only: hooks import this module, and each millisecond counts.
 """
 
 from __future__ import annotations
@@ -35,28 +35,6 @@ else:
                 f"{type(self).__name__}("
                 f"{', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
             )
-
-
-#: name -> package. To add an agent: its package, and its line here.
-PACKAGES = {
-    "claude-code": "memsearch_engine.agents.claude_code",
-    "codex": "memsearch_engine.agents.codex",
-    "opencode": "memsearch_engine.agents.opencode",
-    "openclaw": "memsearch_engine.agents.openclaw",
-    "qwen": "memsearch_engine.agents.qwen",
-    "gemini": "memsearch_engine.agents.gemini",
-    "pi": "memsearch_engine.agents.pi",
-    "copilot": "memsearch_engine.agents.copilot",
-    "kilo": "memsearch_engine.agents.kilo",
-    "cline": "memsearch_engine.agents.cline",
-    "kimi": "memsearch_engine.agents.kimi",
-    "vibe": "memsearch_engine.agents.vibe",
-    "cursor": "memsearch_engine.agents.cursor",
-    "aider": "memsearch_engine.agents.aider",
-    "crush": "memsearch_engine.agents.crush",
-    "goose": "memsearch_engine.agents.goose",
-    "zed": "memsearch_engine.agents.zed",
-}
 
 
 class Agent(NamedTuple):
@@ -131,48 +109,393 @@ class Agent(NamedTuple):
     tells: tuple[str, ...] = ("start", "prompt", "action", "compaction")
 
 
+#: name -> facts, in the order in which agents are listed.
+AGENTS = {
+    agent.name: agent
+    for agent in (
+        Agent(
+            name="claude-code",
+            title="Claude Code",
+            tag="cl",
+            program="claude",
+            resume=("claude", "--resume", "{session}"),
+            home_variable="CLAUDE_CONFIG_DIR",
+            home=".claude",
+            sessions="projects",
+            writes=".jsonl",
+            context_lines=30,
+            also_called=("claude", "claudecode", "claude_code"),
+            anchor="transcript",
+            session_marks=(
+                "CLAUDECODE",
+                "CLAUDE_CODE_",
+                "CLAUDE_PID",
+                "CLAUDE_PROJECT_DIR",
+                "CLAUDE_PLUGIN_",
+            ),
+            injected_in=(b'"hook_additional_context"',),
+            compacted=(b'"subtype":"compact_boundary"',),
+            is_quiet=True,
+            shell_marks=(
+                "CLAUDECODE",
+                "CLAUDE_CODE_SESSION_ID",
+            ),
+            session_variable="CLAUDE_CODE_SESSION_ID",
+        ),
+        Agent(
+            name="codex",
+            title="Codex CLI",
+            tag="cx",
+            program="codex",
+            resume=("codex", "resume", "{session}"),
+            home_variable="CODEX_HOME",
+            home=".codex",
+            sessions="sessions",
+            writes=".jsonl",
+            context_lines=30,
+            anchor="rollout",
+            noted_by_minute=True,
+            injected_in=(b'"role":"developer"',),
+            compacted=(b'"type":"compacted"',),
+            is_quiet=True,
+            shell_marks=(
+                "CODEX_THREAD_ID",
+                "CODEX_CI",
+                "CODEX_SANDBOX",
+                "CODEX_SANDBOX_NETWORK_DISABLED",
+            ),
+            session_variable="CODEX_THREAD_ID",
+        ),
+        Agent(
+            name="opencode",
+            title="OpenCode",
+            tag="oc",
+            program="opencode",
+            resume=("opencode", "--session", "{session}"),
+            home_variable="XDG_DATA_HOME",
+            home=".local/share",
+            sessions="opencode",
+            writes=".db",
+            context_lines=15,
+            anchor="db",
+            rewind_erases=True,
+            shell_marks=("OPENCODE",),
+            tools=("memory_search", "memory_get", "memory_transcript"),
+        ),
+        Agent(
+            name="openclaw",
+            title="OpenClaw",
+            tag="ow",
+            program="openclaw",
+            resume=("openclaw", "tui", "--session", "{session}"),
+            home_variable="OPENCLAW_STATE_DIR",
+            home=".openclaw",
+            sessions="agents",
+            writes=".sqlite and .jsonl",
+            context_lines=15,
+            anchor="transcript db",
+            anchor_path="openclaw",
+            noted_by_minute=True,
+            rewind_copies=True,
+            tells=("start", "prompt", "compaction"),
+            shell_marks=(
+                "OPENCLAW_SHELL",
+                "OPENCLAW_CLI",
+            ),
+            tools=("memsearch_search", "memsearch_get", "memsearch_transcript"),
+        ),
+        Agent(
+            name="qwen",
+            title="Qwen Code",
+            tag="qw",
+            program="qwen",
+            resume=("qwen", "--resume", "{session}"),
+            home_variable="QWEN_HOME",
+            home=".qwen",
+            sessions="projects",
+            writes=".jsonl",
+            context_lines=30,
+            sessions_variable="QWEN_RUNTIME_DIR",
+            also_called=("qwen-code", "qwencode", "qwen_code"),
+            session_marks=(
+                "QWEN_CODE_",
+                "QWEN_PROJECT_DIR",
+                "GEMINI_PROJECT_DIR",
+                "CLAUDE_PROJECT_DIR",
+            ),
+            # Context from a hook at the start is part of the system prompt and in no file, so a
+            # resumed session gets it again.
+            injected_in=(),
+            compacted=(b'"subtype":"chat_compression"',),
+            escapes=True,
+            is_quiet=True,
+            shell_marks=(
+                "QWEN_CODE",
+                "QWEN_CODE_SESSION_ID",
+            ),
+            session_variable="QWEN_CODE_SESSION_ID",
+        ),
+        Agent(
+            name="gemini",
+            title="Gemini CLI",
+            tag="ge",
+            program="gemini",
+            resume=("gemini", "--resume", "{session}"),
+            home_variable="GEMINI_CLI_HOME",
+            home="",  # the variable names the parent of the agent's folder
+            sessions=".gemini/tmp",
+            writes=".jsonl or .json",
+            context_lines=30,
+            also_called=("gemini-cli", "geminicli", "gemini_cli"),
+            session_marks=(
+                "GEMINI_SESSION_ID",
+                "GEMINI_PROJECT_DIR",
+                "GEMINI_CWD",
+                "GEMINI_PLANS_DIR",
+                "CLAUDE_PROJECT_DIR",
+            ),
+            injected_in=(b"<hook_context>",),
+            compacted=(b'[{"text":"<state_snapshot>',),
+            replaced=(b'{"$set":{"messages":',),
+            escapes=True,
+            is_quiet=True,
+            shell_marks=(
+                "GEMINI_CLI",
+                "GEMINI_SESSION_ID",
+            ),
+            session_variable="GEMINI_SESSION_ID",
+        ),
+        Agent(
+            name="pi",
+            title="pi",
+            tag="pi",
+            program="pi",
+            resume=("pi", "--session", "{session}"),
+            home_variable="PI_CODING_AGENT_DIR",
+            home=".pi/agent",
+            # not in a folder of that name, but directly in the folder that its variable names
+            sessions="",
+            writes=".jsonl",
+            context_lines=30,
+            sessions_variable="PI_CODING_AGENT_SESSION_DIR",
+            also_called=("pi-agent", "pi-coding-agent"),
+            session_marks=(
+                "PI_SESSION_ID",
+                "PI_SESSION_FILE",
+            ),  # only these: other variables with this beginning name its folders
+            injected_in=(b'"customType":"memsearch"',),
+            compacted=(b'{"type":"compaction"',),
+            shell_marks=(
+                "PI_CODING_AGENT",
+                "PI_SESSION_ID",
+            ),
+            session_variable="PI_SESSION_ID",
+        ),
+        Agent(
+            name="copilot",
+            title="GitHub Copilot CLI",
+            tag="co",
+            program="copilot",
+            resume=("copilot", "--resume", "{session}"),
+            home_variable="COPILOT_HOME",
+            home=".copilot",
+            sessions="session-state",
+            writes=".jsonl",
+            context_lines=30,
+            also_called=("copilot-cli", "github-copilot", "copilotcli"),
+            session_marks=(
+                "COPILOT_AGENT_SESSION_ID",
+                "COPILOT_CLI",
+                "COPILOT_HOOK_DIR",
+                "COPILOT_PROJECT_DIR",
+                "CLAUDE_PROJECT_DIR",
+            ),
+            # Context from a session's start is lost with a context compaction or the process;
+            # context of a prompt stays with the prompt.
+            injected_in=(b"<system_reminder>",),
+            compacted=(b'"type":"session.compaction_complete","data":{"success":true',),
+            transcript="{session}/events.jsonl",
+            answers_flat=True,
+            rewind_erases=True,
+            shell_marks=(
+                "COPILOT_CLI",
+                "COPILOT_AGENT_SESSION_ID",
+            ),
+            session_variable="COPILOT_AGENT_SESSION_ID",
+        ),
+        Agent(
+            name="kilo",
+            title="Kilo CLI",
+            tag="ki",
+            program="kilo",
+            resume=("kilo", "-s", "{session}"),
+            home_variable="XDG_DATA_HOME",
+            home=".local/share",
+            sessions="kilo",
+            writes=".db",
+            context_lines=0,
+            also_called=("kilo-code", "kilocode"),
+            tells=(),
+            rewind_erases=True,
+            shell_marks=("KILO",),
+        ),
+        Agent(
+            name="cline",
+            title="Cline CLI",
+            tag="cn",
+            program="cline",
+            resume=("cline", "--id", "{session}"),
+            home_variable="CLINE_DATA_DIR",
+            home=".cline/data",
+            sessions="sessions",
+            writes=".messages.json",
+            context_lines=0,
+            also_called=("cline-cli",),
+            tells=(),
+            shell_marks=("CLINE_ACTIVE",),
+        ),
+        Agent(
+            name="kimi",
+            title="Kimi Code",
+            tag="km",
+            program="kimi",
+            resume=("kimi", "-r", "{session}"),
+            home_variable="KIMI_CODE_HOME",
+            home=".kimi-code",
+            sessions="sessions",
+            writes=".jsonl",
+            context_lines=0,
+            also_called=("kimi-code", "kimi-cli"),
+            tells=(),
+        ),
+        Agent(
+            name="vibe",
+            title="Mistral Vibe",
+            tag="vi",
+            program="vibe",
+            resume=("vibe", "--resume", "{session}"),
+            home_variable="VIBE_HOME",
+            home=".vibe",
+            sessions="logs/session",
+            writes="CURRENT and .jsonl",
+            context_lines=0,
+            also_called=("mistral-vibe", "mistral"),
+            tells=(),
+        ),
+        Agent(
+            name="cursor",
+            title="Cursor",
+            tag="cu",
+            program="cursor-agent",
+            resume=("cursor-agent", "--resume={session}"),
+            home_variable="CURSOR_DATA_DIR",
+            home=".cursor",
+            sessions="projects",
+            elsewhere=(
+                ".config/Cursor/User/globalStorage",
+                "Library/Application Support/Cursor/User/globalStorage",
+            ),
+            writes=".vscdb or .jsonl",
+            context_lines=0,
+            also_called=("cursor-agent", "cursor-cli"),
+            tells=(),
+            rewind_erases=True,
+            shell_marks=("CURSOR_AGENT",),
+        ),
+        Agent(
+            name="aider",
+            title="Aider",
+            tag="ai",
+            program="aider",
+            resume=("aider", "--restore-chat-history"),
+            home_variable="",
+            home="",
+            sessions="",
+            in_projects=True,
+            writes=".aider.chat.history.md",
+            context_lines=0,
+            also_called=("aider-chat",),
+            tells=(),
+        ),
+        Agent(
+            name="crush",
+            title="Crush",
+            tag="cr",
+            program="crush",
+            resume=("crush", "--session", "{session}"),
+            home_variable="",
+            home="",
+            sessions=".crush",
+            in_projects=True,
+            writes=".db",
+            context_lines=0,
+            tells=(),
+            shell_marks=("CRUSH",),
+        ),
+        Agent(
+            name="goose",
+            title="Goose",
+            tag="gs",
+            program="goose",
+            resume=("goose", "session", "--resume", "--session-id", "{session}"),
+            home_variable="XDG_DATA_HOME",
+            home=".local/share",
+            sessions="goose/sessions",
+            writes=".db",
+            context_lines=0,
+            tells=(),
+            shell_marks=("GOOSE_TERMINAL",),
+        ),
+        Agent(
+            name="zed",
+            title="Zed",
+            tag="zd",
+            program="zed",
+            resume=(),
+            home_variable="XDG_DATA_HOME",
+            home=".local/share",
+            sessions="zed/threads",
+            elsewhere=("Library/Application Support/Zed/threads",),
+            writes=".db",
+            context_lines=0,
+            tells=(),
+        ),
+    )
+}
+
+
 def names() -> tuple[str, ...]:
     """Names of all agents, in the order of the list."""
-    return tuple(PACKAGES)
+    return tuple(AGENTS)
 
 
 def live() -> tuple[str, ...]:
     """Names of the agents whose turns are captured as they end. Other agents are only imported."""
-    return tuple(name for name in PACKAGES if agent(name).tells)
+    return tuple(name for name, facts in AGENTS.items() if facts.tells)
 
 
 def agent(name: str) -> Agent:
     """Facts of the agent *name*. Raises KeyError for an unknown name."""
-    return _facts(PACKAGES[name])
-
-
-def _facts(package: str) -> Agent:
-    """Cached: every anchor that is read needs all facts."""
-    if package not in _FACTS:
-        _FACTS[package] = __import__(package, fromlist=["AGENT"]).AGENT
-    return _FACTS[package]
-
-
-_FACTS: dict[str, Agent] = {}
+    return AGENTS[name]
 
 
 def everyone() -> list[Agent]:
     """Facts of all agents."""
-    return [agent(name) for name in PACKAGES]
+    return list(AGENTS.values())
 
 
 def context_lines(name: str) -> int:
     """Lines of recent notes that a new session gets; 0 for an unknown agent."""
-    return agent(name).context_lines if name in PACKAGES else 0
+    return AGENTS[name].context_lines if name in AGENTS else 0
 
 
 def part(name: str, which: str) -> ModuleType | None:
     """Return a module of an agent's package; None if the agent or the module does not exist."""
-    if name not in PACKAGES:
+    if name not in AGENTS:
         return None
     from importlib import import_module  # hooks ask for no part
 
-    module = f"{PACKAGES[name]}.{which}"
+    module = f"memsearch_engine.agents.{name.replace('-', '_')}.{which}"
     try:
         return import_module(module)
     except ModuleNotFoundError as error:

@@ -6,9 +6,12 @@ import os
 import sys
 from importlib.abc import MetaPathFinder
 
+import memsearch_engine.agents
 from memsearch_engine.core import agent_registry
+from pocket import AGENT
 
-agent_registry.PACKAGES["pocket"] = "pocket"
+memsearch_engine.agents.__path__.append(os.path.dirname(__file__))
+agent_registry.AGENTS[AGENT.name] = AGENT
 
 
 class _Gone(MetaPathFinder):
@@ -18,5 +21,6 @@ class _Gone(MetaPathFinder):
 
 
 if removed := os.environ.get("TEST_WITHOUT_AGENT"):
-    package = agent_registry.PACKAGES.pop(removed)
+    del agent_registry.AGENTS[removed]
+    package = f"memsearch_engine.agents.{removed.replace('-', '_')}"
     sys.meta_path.insert(0, _Gone())

@@ -28,7 +28,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from memsearch_engine.agents.aider import AGENT
 from memsearch_engine.agents.transcripts import readers
 from memsearch_engine.agents.transcripts.model import (
     Session,
@@ -354,7 +353,7 @@ class AiderConversation(WholeConversation):
 class Reader(readers.Reader):
     """Reads the chat histories of Aider."""
 
-    agent = AGENT.name
+    agent = "aider"
     own_names = re.compile(re.escape(NAME))
     conversation = AiderConversation
 

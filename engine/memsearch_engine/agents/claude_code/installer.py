@@ -6,7 +6,6 @@ import json
 import re
 from typing import Any
 
-from memsearch_engine.agents.claude_code import AGENT
 from memsearch_engine.agents.hooks_json import (
     InSettings,
     json_like,
@@ -15,6 +14,7 @@ from memsearch_engine.agents.hooks_json import (
 from memsearch_engine.agents.installing import BY_MARKETPLACE, quoted
 from memsearch_engine.agents.patches import Patch, read
 from memsearch_engine.agents.transcripts.model import table_of, tables_of
+from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import UsageError
 
 #: Rules that `--allow` added, with any name of the program.
@@ -27,7 +27,7 @@ _RULE = re.compile(
 class Installer(InSettings):
     """Installs into Claude Code."""
 
-    agent = AGENT
+    agent = agent_registry.agent("claude-code")
     has_comments = False
     one_way_out = (
         "`claude plugin uninstall memsearch@memsearch-tui`, or `memsearch agents uninstall "

@@ -30,7 +30,6 @@ from typing import Any
 
 import msgspec
 
-from memsearch_engine.agents.claude_code import AGENT
 from memsearch_engine.agents.transcripts.jsonl import (
     JsonlConversation,
     LinkedScanner,
@@ -231,7 +230,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
             tools, position, ran = {}, line.turnPosition, _ran(line)
             turns.append(
                 Turn(
-                    agent=AGENT.name,
+                    agent=Reader.agent,
                     session=text_of(line.sessionId),
                     turn=_turn_id(line),
                     started=stamp,
@@ -429,7 +428,7 @@ class _SubAgentConversation(ClaudeConversation):
 class Reader(FileReader):
     """Reads the sessions of Claude Code."""
 
-    agent = AGENT.name
+    agent = "claude-code"
     compaction_mark = b'"isCompactSummary":true'
     patterns = ("*/{}.jsonl",)
     parts = _SUB_AGENT_FILE

@@ -22,7 +22,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from memsearch_engine.agents.cline import AGENT
 from memsearch_engine.agents.transcripts.model import (
     Session,
     Turn,
@@ -195,7 +194,7 @@ class ClineConversation(WholeConversation):
 class Reader(FileReader):
     """Reads the sessions of Cline."""
 
-    agent = AGENT.name
+    agent = "cline"
     own_names = re.compile(".*" + re.escape(_ENDS), re.S)
     ends = ()
     conversation = ClineConversation

@@ -22,7 +22,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from memsearch_engine.agents.codex import AGENT
 from memsearch_engine.agents.hooks_json import (
     InSettings,
     drop_hooks,
@@ -30,14 +29,14 @@ from memsearch_engine.agents.hooks_json import (
 from memsearch_engine.agents.installing import BY_MARKETPLACE, OURS, PEERS
 from memsearch_engine.agents.patches import Patch, read
 from memsearch_engine.agents.transcripts.model import table_of
-from memsearch_engine.core import network
+from memsearch_engine.core import agent_registry, network
 from memsearch_engine.core.errors import UsageError
 
 
 class Installer(InSettings):
     """Installs into Codex."""
 
-    agent = AGENT
+    agent = agent_registry.agent("codex")
     file = "hooks.json"
     has_comments = False
     one_way_out = (

@@ -26,7 +26,6 @@ from typing import Any
 
 import msgspec
 
-from memsearch_engine.agents.codex import AGENT
 from memsearch_engine.agents.transcripts.jsonl import (
     JsonlConversation,
     Scanner,
@@ -313,7 +312,7 @@ def _flat(
 
 def _new(turn: str, facts: dict[str, str], stamp: str = "") -> Turn:
     return Turn(
-        agent=AGENT.name,
+        agent=Reader.agent,
         session=facts.get("session", ""),
         turn=turn,
         started=stamp,
@@ -547,7 +546,7 @@ class CodexConversation(_Rollout):
 class Reader(FileReader):
     """Reads the sessions of Codex."""
 
-    agent = AGENT.name
+    agent = "codex"
     compaction_mark = b'"type":"compacted"'
     kind = "rollout"
     conversation = CodexConversation

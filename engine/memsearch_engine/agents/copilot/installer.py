@@ -10,16 +10,16 @@ from __future__ import annotations
 from typing import Any
 
 from memsearch_engine.agents import installing
-from memsearch_engine.agents.copilot import AGENT
 from memsearch_engine.agents.hooks_json import json_table, merge_hooks, starts
 from memsearch_engine.agents.installing import own_file
 from memsearch_engine.agents.patches import Patch, json_text, read
+from memsearch_engine.core import agent_registry
 
 
 class Installer(installing.Installer):
     """Installs into Copilot CLI."""
 
-    agent = AGENT
+    agent = agent_registry.agent("copilot")
     source = "hooks/memsearch.json"
 
     def patches(self, *, replace_peer: bool) -> list[Patch]:

@@ -22,7 +22,6 @@ from typing import Any
 
 import msgspec
 
-from memsearch_engine.agents.copilot import AGENT
 from memsearch_engine.agents.transcripts.jsonl import JsonlConversation, Scanner
 from memsearch_engine.agents.transcripts.model import (
     ToolCall,
@@ -132,7 +131,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
             refusal, tools = "", {}
             turns.append(
                 Turn(
-                    AGENT.name,
+                    Reader.agent,
                     facts.get("session", ""),
                     _name(line),
                     stamp,
@@ -214,7 +213,7 @@ class CopilotConversation(JsonlConversation):
 class Reader(FileReader):
     """Reads the sessions of Copilot CLI."""
 
-    agent = AGENT.name
+    agent = "copilot"
     compaction_mark = b'"type":"session.compaction_complete"'
     patterns = ("{}/" + _FILE,)
     conversation = CopilotConversation

@@ -18,7 +18,6 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from memsearch_engine.agents.crush import AGENT
 from memsearch_engine.agents.transcripts.model import (
     Turn,
     WholeConversation,
@@ -203,7 +202,7 @@ class CrushConversation(WholeConversation):
 class Reader(DatabaseReader):
     """Reads the sessions of Crush."""
 
-    agent = AGENT.name
+    agent = "crush"
     own_names = re.compile(re.escape(NAME))
     pattern = NAME
     conversation = CrushConversation

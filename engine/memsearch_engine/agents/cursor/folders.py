@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from memsearch_engine.agents.cursor import AGENT
 from memsearch_engine.agents.transcripts.model import table_of, tables_of, text_of, value_of
 from memsearch_engine.agents.transcripts.sqlite import reading
-from memsearch_engine.core import safe_files
+from memsearch_engine.core import agent_registry, safe_files
 from memsearch_engine.core.home import elsewhere
 
 DATABASE, CHATS = "state.vscdb", "chats"
@@ -27,7 +26,7 @@ _MAX_SMALL = 1024 * 1024  # bytes
 
 def databases() -> list[Path]:
     """Return the places of the editor's databases on this machine, whether they exist or not."""
-    return [place / DATABASE for place in elsewhere(AGENT)]
+    return [place / DATABASE for place in elsewhere(agent_registry.agent("cursor"))]
 
 
 def folder_of_composer(

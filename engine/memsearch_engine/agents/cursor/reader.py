@@ -23,7 +23,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from memsearch_engine.agents.cursor import AGENT
 from memsearch_engine.agents.cursor.folders import (
     CHATS,
     DATABASE,
@@ -404,7 +403,7 @@ class Transcript(_Whole):
 class _Lines(FileReader):
     """Reads sessions in JSON lines below ``projects``."""
 
-    agent = AGENT.name
+    agent = "cursor"
     patterns = ("*/agent-transcripts/**/{}.jsonl",)
     conversation = Transcript
 
@@ -438,7 +437,7 @@ class _Lines(FileReader):
 class Reader(DatabaseReader):
     """Reads the sessions of Cursor."""
 
-    agent = AGENT.name
+    agent = "cursor"
     own_names = re.compile(re.escape(DATABASE))
     ends = _Lines.ends
     pattern = DATABASE

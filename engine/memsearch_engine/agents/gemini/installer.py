@@ -8,15 +8,15 @@ event follows an answer (``AfterAgent``). No event reports a compression.
 
 from __future__ import annotations
 
-from memsearch_engine.agents.gemini import AGENT
 from memsearch_engine.agents.hooks_json import InSettings
 from memsearch_engine.agents.transcripts.model import table_of
+from memsearch_engine.core import agent_registry
 
 
 class Installer(InSettings):
     """Installs into Gemini CLI."""
 
-    agent = AGENT
+    agent = agent_registry.agent("gemini")
     within = ".gemini"
 
     def problems(self) -> list[str]:

@@ -35,7 +35,6 @@ from typing import Any
 
 import msgspec
 
-from memsearch_engine.agents.gemini import AGENT
 from memsearch_engine.agents.known_folders import project_roots
 from memsearch_engine.agents.transcripts.jsonl import Offsets, Scanner, WithSubAgents
 from memsearch_engine.agents.transcripts.model import (
@@ -117,7 +116,7 @@ _decode = msgspec.json.Decoder(_Line).decode
 class Reader(FileReader):
     """Reads the sessions of Gemini CLI."""
 
-    agent = AGENT.name
+    agent = "gemini"
     compaction_mark = b"<state_snapshot>"
     own_names = _DOCUMENT
 
@@ -274,7 +273,13 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
             session = facts.get("session", "")
             turns.append(
                 Turn(
-                    AGENT.name, session, _name(line), stamp, stamp, user=words, status="interrupted"
+                    Reader.agent,
+                    session,
+                    _name(line),
+                    stamp,
+                    stamp,
+                    user=words,
+                    status="interrupted",
                 )
             )
             continue

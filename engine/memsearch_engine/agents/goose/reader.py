@@ -25,7 +25,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from memsearch_engine.agents.goose import AGENT
 from memsearch_engine.agents.transcripts.model import (
     Session,
     Turn,
@@ -300,7 +299,7 @@ class _SubAgentSession(GooseConversation):
 class _Lines(FileReader):
     """Reads sessions of versions before 1.10, in JSON lines."""
 
-    agent = AGENT.name
+    agent = "goose"
     patterns = ("{}.jsonl",)
     conversation = GooseConversation
 
@@ -311,7 +310,7 @@ class _Lines(FileReader):
 class Reader(DatabaseReader):
     """Reads the sessions of Goose."""
 
-    agent = AGENT.name
+    agent = "goose"
     own_names = re.compile(re.escape(_DATABASE))
     ends = _Lines.ends
     pattern = _DATABASE

@@ -8,13 +8,12 @@ the next prompt.
 
 import re
 
-from memsearch_engine.agents.kilo import AGENT
 from memsearch_engine.agents.transcripts.message_db import MessageReader
 
 
 class Reader(MessageReader):
     """Reads the sessions of Kilo CLI."""
 
-    agent = AGENT.name
+    agent = "kilo"
     pattern = "*kilo*.db"
     own_names = re.compile(r".*kilo.*\.db", re.S)

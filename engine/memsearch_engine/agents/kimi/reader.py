@@ -21,7 +21,6 @@ from typing import Any
 
 import msgspec
 
-from memsearch_engine.agents.kimi import AGENT
 from memsearch_engine.agents.transcripts.jsonl import Scanner, WithSubAgents, turns_back
 from memsearch_engine.agents.transcripts.model import (
     Session,
@@ -121,7 +120,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
             if is_own:
                 turns.append(
                     Turn(
-                        AGENT.name,
+                        Reader.agent,
                         facts.get("session", ""),
                         _name(line),
                         at,
@@ -206,7 +205,7 @@ def _state(file: Path) -> dict[str, Any]:
 class Reader(FileReader):
     """Reads the sessions of Kimi Code."""
 
-    agent = AGENT.name
+    agent = "kimi"
     own_names = re.compile(re.escape(_FILE))
     conversation = KimiConversation
     patterns = (f"*/{{}}/agents/{_MAIN}/{_FILE}",)

@@ -6,14 +6,14 @@ from pathlib import Path
 
 from memsearch_engine.agents import installing
 from memsearch_engine.agents.hooks_json import json_like, json_table, table_in
-from memsearch_engine.agents.openclaw import AGENT
 from memsearch_engine.agents.patches import Patch, read
+from memsearch_engine.core import agent_registry
 
 
 class Installer(installing.Installer):
     """Installs into OpenClaw."""
 
-    agent = AGENT
+    agent = agent_registry.agent("openclaw")
     source = "extensions/memsearch/index.js"
 
     @property

@@ -20,7 +20,6 @@ from typing import Any
 
 import msgspec
 
-from memsearch_engine.agents.openclaw import AGENT
 from memsearch_engine.agents.transcripts.jsonl import (
     JsonlConversation,
     LinkedScanner,
@@ -233,7 +232,7 @@ def _parse(events: Iterable[dict[str, Any]], facts: dict[str, str]) -> list[Turn
             if prompt := _prompt(event):
                 sent = stamp(message.get("timestamp")) or when
                 turn = Turn(
-                    agent=AGENT.name,
+                    agent=Reader.agent,
                     session=facts.get("session", ""),
                     turn=text_of(event.get("id")),
                     started=sent,
@@ -298,7 +297,7 @@ class _LinesConversation(JsonlConversation):
 class _Lines(FileReader):
     """Reads sessions of older versions, in JSON lines."""
 
-    agent = AGENT.name
+    agent = "openclaw"
     patterns = ("*/sessions/{}.jsonl*",)
     parts = "sessions.json"  # the list of sessions
     conversation = _LinesConversation
@@ -317,7 +316,7 @@ class _Lines(FileReader):
 class Reader(DatabaseReader):
     """Reads the sessions of OpenClaw."""
 
-    agent = AGENT.name
+    agent = "openclaw"
     own_names = re.compile(r".*\.sqlite", re.S)
     pattern = f"*/agent/{_DATABASE}"
     named = (

@@ -8,8 +8,8 @@ from pathlib import Path
 from memsearch_engine.agents import installing
 from memsearch_engine.agents.hooks_json import json_like, json_table
 from memsearch_engine.agents.installing import PEERS, moved_or
-from memsearch_engine.agents.opencode import AGENT
 from memsearch_engine.agents.patches import Patch, link, read
+from memsearch_engine.core import agent_registry
 from memsearch_engine.core.home import user_home
 
 #: In the first comment of our plugin of every version; memsearch's own plugin has the same file
@@ -20,7 +20,7 @@ _OUR_MARK = b"`memsearch plugins install opencode`"
 class Installer(installing.Installer):
     """Installs into OpenCode."""
 
-    agent = AGENT
+    agent = agent_registry.agent("opencode")
     source = "plugins/memsearch.ts"
 
     def __init__(self) -> None:

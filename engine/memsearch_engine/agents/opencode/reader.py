@@ -5,13 +5,12 @@ Other release channels have other file names.
 
 import re
 
-from memsearch_engine.agents.opencode import AGENT
 from memsearch_engine.agents.transcripts.message_db import MessageReader
 
 
 class Reader(MessageReader):
     """Reads the sessions of OpenCode."""
 
-    agent = AGENT.name
+    agent = "opencode"
     pattern = "*opencode*.db"
     own_names = re.compile(r".*opencode.*\.db", re.S)

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from memsearch_engine.agents import installing
 from memsearch_engine.agents.patches import Patch
-from memsearch_engine.agents.pi import AGENT
+from memsearch_engine.core import agent_registry
 
 
 class Installer(installing.Installer):
     """Installs into pi."""
 
-    agent = AGENT
+    agent = agent_registry.agent("pi")
     source = "extensions/memsearch.ts"
 
     def patches(self, *, replace_peer: bool) -> list[Patch]:

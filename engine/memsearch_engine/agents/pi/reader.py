@@ -28,7 +28,6 @@ from typing import Any
 
 import msgspec
 
-from memsearch_engine.agents.pi import AGENT
 from memsearch_engine.agents.transcripts.jsonl import JsonlConversation, LinkedScanner
 from memsearch_engine.agents.transcripts.model import (
     ToolCall,
@@ -203,7 +202,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
             refusal, tools = "", {}
             turns.append(
                 Turn(
-                    AGENT.name,
+                    Reader.agent,
                     facts.get("session", ""),
                     _name(line),
                     stamp,
@@ -269,7 +268,7 @@ class PiConversation(JsonlConversation):
 class Reader(FileReader):
     """Reads the sessions of pi."""
 
-    agent = AGENT.name
+    agent = "pi"
     compaction_mark = b'"type":"compaction"'
     own_names = _FILE
     patterns = ("sessions/*/*_{}.jsonl", "*_{}.jsonl")

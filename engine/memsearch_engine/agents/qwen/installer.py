@@ -9,10 +9,10 @@ empty, with each result; our hook answers it with nothing.
 from __future__ import annotations
 
 from memsearch_engine.agents.hooks_json import InSettings
-from memsearch_engine.agents.qwen import AGENT
+from memsearch_engine.core import agent_registry
 
 
 class Installer(InSettings):
     """Installs into Qwen Code."""
 
-    agent = AGENT
+    agent = agent_registry.agent("qwen")

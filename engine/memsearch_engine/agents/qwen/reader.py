@@ -25,7 +25,6 @@ from typing import Any
 
 import msgspec
 
-from memsearch_engine.agents.qwen import AGENT
 from memsearch_engine.agents.transcripts.jsonl import LinkedScanner, WithSubAgents
 from memsearch_engine.agents.transcripts.model import (
     ToolCall,
@@ -192,7 +191,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
             refusal, tools, stamp = "", {}, text_of(line.timestamp)
             turns.append(
                 Turn(
-                    AGENT.name,
+                    Reader.agent,
                     facts.get("session") or text_of(line.sessionId),
                     _name(line),
                     stamp,
@@ -297,7 +296,7 @@ class QwenConversation(WithSubAgents):
 class Reader(FileReader):
     """Reads the sessions of Qwen Code."""
 
-    agent = AGENT.name
+    agent = "qwen"
     compaction_mark = b'"subtype":"chat_compression"'
     patterns = ("*/chats/{}.jsonl", "*/chats/archive/{}.jsonl")
     conversation = QwenConversation

@@ -39,7 +39,6 @@ from memsearch_engine.agents.transcripts.model import (
 from memsearch_engine.agents.transcripts.readers import FileReader
 from memsearch_engine.agents.transcripts.records import records
 from memsearch_engine.agents.transcripts.sqlite import stamp
-from memsearch_engine.agents.vibe import AGENT
 from memsearch_engine.core import safe_files
 
 _CURRENT, _MESSAGES, _META = "CURRENT", "messages.jsonl", "meta.json"
@@ -297,7 +296,7 @@ class VibeConversation(WholeConversation):
 class Reader(FileReader):
     """Reads the sessions of Mistral Vibe."""
 
-    agent = AGENT.name
+    agent = "vibe"
     own_names = re.compile(_CURRENT)
     conversation = VibeConversation
 

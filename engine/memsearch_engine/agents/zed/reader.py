@@ -40,7 +40,6 @@ from memsearch_engine.agents.transcripts.sqlite import (
     session_row,
     stamp,
 )
-from memsearch_engine.agents.zed import AGENT
 
 NAME = "threads.db"
 _MAX = 256 * 1024 * 1024
@@ -291,7 +290,7 @@ class ZedConversation(WholeConversation):
 class Reader(DatabaseReader):
     """Reads the threads of Zed."""
 
-    agent = AGENT.name
+    agent = "zed"
     own_names = re.compile(re.escape(NAME))
     pattern = NAME
     conversation = ZedConversation
