@@ -66,7 +66,7 @@ def indexer(home: Home, states: list[str] | None = None) -> Iterator[Indexer]:
     with contextlib.closing(Registry(home)) as registry:
         made = Indexer(home, registry, threading.Event(), lambda: None)
         if states is not None:
-            made._state.changed = lambda: states.append(made.state)
+            made.changed = lambda: states.append(made.state)
         try:
             yield made
         finally:
@@ -74,7 +74,7 @@ def indexer(home: Home, states: list[str] | None = None) -> Iterator[Indexer]:
 
 
 def is_open(of: Indexer) -> bool:
-    return of.ready.is_set() and not of._state.is_opening
+    return of.ready.is_set() and not of.is_opening
 
 
 def test_a_new_model_is_built_also_where_the_old_index_can_t_be_opened(home, broken):
@@ -114,13 +114,13 @@ def test_an_index_that_can_t_be_opened_is_tried_later_and_never_called_ready(hom
             "broken",
             "the disk is full",
         ) and made.spaces.serving is None
-        made._state.changed = lambda: states.append(made.state)
+        made.changed = lambda: states.append(made.state)
         pauses = []
         for _ in range(3):
-            made._state.reopen_at, before = 0.0, len(states)
+            made.reopen_at, before = 0.0, len(states)
             made._try_again()
             until(lambda before=before: len(states) > before)
-            pauses.append(made._state.pause_s)
+            pauses.append(made.pause_s)
         assert pauses == [
             2 * index_state.FIRST_PAUSE_S,
             4 * index_state.FIRST_PAUSE_S,
@@ -128,11 +128,11 @@ def test_an_index_that_can_t_be_opened_is_tried_later_and_never_called_ready(hom
         ]
         assert set(states) == {"broken"}
         broken.clear()
-        made._state.reopen_at = 0.0
+        made.reopen_at = 0.0
         made._try_again()
         until(lambda: made.state == "ready")
-        until(lambda: not made._state.is_opening)
-        assert made.problem == "" and made._state.pause_s == index_state.FIRST_PAUSE_S
+        until(lambda: not made.is_opening)
+        assert made.problem == "" and made.pause_s == index_state.FIRST_PAUSE_S
 
 
 def test_what_breaks_while_it_is_being_opened_is_not_opened_twice(home, monkeypatch):
