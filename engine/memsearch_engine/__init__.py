@@ -206,7 +206,7 @@ _PUBLIC = {
     "DigestRequest": "longterm.digest.compact",
     "Document": "journal.model",
     "Entry": "journal.model",
-    "estimate_tokens": "core.llm.tokens:estimate",
+    "estimate_tokens": "core.llm.reply:estimate",
     "Evidence": "capture.retention",
     "Excerpt": "agents.transcripts.locate",
     "expand_running": "service.quick:expand",
@@ -360,8 +360,8 @@ if TYPE_CHECKING:
     )
     from memsearch_engine.core.home import Home
     from memsearch_engine.core.installation import install_command
+    from memsearch_engine.core.llm.reply import estimate as estimate_tokens
     from memsearch_engine.core.llm.spend import Spent
-    from memsearch_engine.core.llm.tokens import estimate as estimate_tokens
     from memsearch_engine.core.project_location import author_of as shared_author
     from memsearch_engine.core.projects import Project
     from memsearch_engine.core.safe_text import plain, shown, shown_line

@@ -21,8 +21,7 @@ from memsearch_engine.capture.capture_pipeline import CapturePipeline
 from memsearch_engine.capture.ledger import CaptureLedger, SeenTurn, TurnOutcome
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.llm import spend
-from memsearch_engine.core.llm.reply import Reply
-from memsearch_engine.core.llm.tokens import estimate
+from memsearch_engine.core.llm.reply import Reply, estimate
 from memsearch_engine.core.project_registry import Registry
 from memsearch_engine.core.projects import locate
 from memsearch_engine.core.settings_schema import LlmSettings

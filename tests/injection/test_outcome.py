@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from memsearch_engine.core.llm.tokens import estimate
+from memsearch_engine.core.llm.reply import estimate
 from memsearch_engine.index import analyze
 from memsearch_engine.index.hubness import Background
 from memsearch_engine.index.rows import Row

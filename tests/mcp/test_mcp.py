@@ -16,7 +16,7 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import ElicitResult, ListRootsResult, Root
-from memsearch_engine.core.llm.tokens import estimate
+from memsearch_engine.core.llm.reply import estimate
 
 from tests.conftest import Box, until
 

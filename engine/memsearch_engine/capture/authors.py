@@ -12,8 +12,12 @@ import time
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from memsearch_engine.agents.known_folders import known_folders
-from memsearch_engine.agents.transcripts.locate import all_sessions, find_session, open_session
+from memsearch_engine.agents.transcripts.locate import (
+    all_sessions,
+    find_session,
+    known_folders,
+    open_session,
+)
 from memsearch_engine.agents.transcripts.model import Session
 from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import MemsearchError, UsageError

@@ -26,7 +26,7 @@ from memsearch_engine.capture.ledger import SeenTurn, TurnOutcome
 from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import MemsearchError
 from memsearch_engine.core.home import AgentFolders, Home
-from memsearch_engine.core.llm.tokens import estimate
+from memsearch_engine.core.llm.reply import estimate
 from memsearch_engine.core.projects import locate
 from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.turns import names_of

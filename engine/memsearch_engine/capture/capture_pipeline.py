@@ -28,7 +28,7 @@ from memsearch_engine.core.project_registry import Registry
 from memsearch_engine.core.projects import locate
 from memsearch_engine.core.repository import current_branch
 from memsearch_engine.core.settings import Settings
-from memsearch_engine.injection import injection_log, usage
+from memsearch_engine.injection import injection_log
 from memsearch_engine.journal.instructions import orders
 from memsearch_engine.journal.model import Anchor, QuarantineReason, safe_branch
 from memsearch_engine.journal.parse import turn_id
@@ -104,8 +104,8 @@ class CapturePipeline:
         """
         when = local_time(turn.started) or datetime.fromtimestamp(at).astimezone()
         cwd = turn.cwd or cwd
-        if ids := usage.cited(turn.assistant):
-            usage.note(
+        if ids := injection_log.cited(turn.assistant):
+            injection_log.note_use(
                 self.home,
                 ids,
                 "cited",

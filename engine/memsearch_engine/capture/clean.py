@@ -7,8 +7,8 @@ import msgspec
 from memsearch_engine.agents.transcripts.evidence import shortened
 from memsearch_engine.agents.transcripts.model import Turn
 from memsearch_engine.core.home import Home
+from memsearch_engine.injection.injection_log import without_citations
 from memsearch_engine.injection.session_start import without_injected
-from memsearch_engine.injection.usage import without_citations
 from memsearch_engine.secrets.scan import redact
 
 

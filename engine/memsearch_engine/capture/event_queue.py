@@ -19,8 +19,7 @@ from pathlib import Path
 
 import msgspec
 
-from memsearch_engine.agents.known_folders import known_folders
-from memsearch_engine.agents.transcripts.locate import find_session, open_session
+from memsearch_engine.agents.transcripts.locate import find_session, known_folders, open_session
 from memsearch_engine.capture import summaries
 from memsearch_engine.capture.capture_pipeline import CapturePipeline, home_of
 from memsearch_engine.core import agent_registry, safe_files

@@ -30,7 +30,7 @@ from memsearch_engine.core.errors import (
 from memsearch_engine.core.home import AgentFolders, Home
 from memsearch_engine.core.llm import cli, spend
 from memsearch_engine.core.llm.providers import ModelError, complete
-from memsearch_engine.core.llm.tokens import estimate
+from memsearch_engine.core.llm.reply import estimate
 from memsearch_engine.core.migrations import transaction
 from memsearch_engine.core.safe_text import plain
 from memsearch_engine.core.settings import Settings, Summarize
@@ -339,8 +339,8 @@ def _unmark(journal: Journal, job: SummaryJob) -> None:
 
 def _turn(home: Home, job: SummaryJob) -> Turn:
     """Return the turn from the archive, which has no secrets, or else from the agent."""
-    from memsearch_engine.agents.known_folders import known_folders
     from memsearch_engine.agents.transcripts.evidence import Archive
+    from memsearch_engine.agents.transcripts.locate import known_folders
 
     archived = Archive(home).get(job.agent, job.session, job.turn)
     if archived is not None:

@@ -21,7 +21,7 @@ from memsearch_engine.actions import answers, work
 from memsearch_engine.actions.answers import Fix
 from memsearch_engine.actions.index import ActionIndex, AgentAction
 from memsearch_engine.core.home import Home
-from memsearch_engine.core.llm.tokens import estimate
+from memsearch_engine.core.llm.reply import estimate
 from memsearch_engine.core.projects import Project
 from memsearch_engine.core.safe_text import plain
 from memsearch_engine.core.settings_schema import RecallSettings

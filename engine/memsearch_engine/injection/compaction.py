@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from memsearch_engine.agents.transcripts.model import SHELLS, Turn
 from memsearch_engine.core.home import Home
-from memsearch_engine.core.llm.tokens import estimate
+from memsearch_engine.core.llm.reply import estimate
 from memsearch_engine.core.safe_text import plain
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog

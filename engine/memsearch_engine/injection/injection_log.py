@@ -3,11 +3,16 @@
 The log is a set of tables in ``state.db``. A note that was injected at a prompt counts as *cited*
 when the agent's reply names it (``[mem:3f9a2c1b77aa]``) and as *opened* when someone expands it
 within a day. A demoted note is not injected at prompts like the one where it was injected.
+
+Uses of long-term memories are counted, too. Such a memory has an id of eight hex digits. A citation
+(``[mem:3f9a2c1b, 77aa01de]``) counts once per turn. A read through a command counts less, once per
+day and session: it may not have helped.
 """
 
 from __future__ import annotations
 
 import contextlib
+import re
 import time
 from collections.abc import Iterable
 
@@ -356,3 +361,85 @@ def records(home: Home, session: str = "", limit: int = 50) -> list[InjectionRec
                 )
             )
         return found
+
+
+_WEIGHTS = {"cited": 1.0, "read": 0.25}
+_ID = "[0-9a-f]{8}(?:[0-9a-f]{4})?"
+_CITATION = re.compile(rf"[ \t]?\[mem:\s*({_ID}(?:[,;\s]+{_ID})*)\s*\]")
+_USES = """
+CREATE TABLE IF NOT EXISTS memory_uses (
+  id TEXT NOT NULL, kind TEXT NOT NULL, agent TEXT NOT NULL,\
+ session TEXT NOT NULL, turn TEXT NOT NULL, at REAL NOT NULL,
+  PRIMARY KEY (id, kind, agent, session, turn)) WITHOUT ROWID;
+"""
+
+
+class Use(msgspec.Struct):
+    """Uses of one memory. ``last``: time of the last use, in seconds since 1970."""
+
+    cited: int = 0
+    read: int = 0
+    last: float = 0.0
+
+    @property
+    def score(self) -> float:
+        """Weighted number of uses."""
+        return self.cited * _WEIGHTS["cited"] + self.read * _WEIGHTS["read"]
+
+
+def cited(text: str) -> list[str]:
+    """Ids that *text* cites, each once, in order."""
+    if "[mem:" not in text:
+        return []
+    return list(
+        dict.fromkeys(
+            name for match in _CITATION.finditer(text) for name in re.findall(_ID, match[1])
+        )
+    )
+
+
+def without_citations(text: str) -> str:
+    """*text* without citations."""
+    return _CITATION.sub("", text) if "[mem:" in text else text
+
+
+def note_use(
+    home: Home,
+    ids: Iterable[str],
+    kind: str,
+    *,
+    agent: str = "",
+    session: str = "",
+    turn: str = "",
+    at: float = 0.0,
+) -> None:
+    """Count uses of memories. Unknown ids do no harm.
+
+    Args:
+        ids: memory ids.
+        kind: a ``cited`` or ``read``.
+        turn: the citing turn, or the day of a read.
+        at: seconds since 1970; 0 for now.
+    """
+    when = at or time.time()
+    rows = [(name, kind, agent, session, turn, when) for name in ids]
+    if rows:
+        with using(home, _USES) as db, transaction(db):
+            db.executemany(
+                "INSERT OR IGNORE INTO memory_uses (id, kind, agent, session, turn, at) "
+                "VALUES (?,?,?,?,?,?)",
+                rows,
+            )
+
+
+def totals(home: Home) -> dict[str, Use]:
+    """All uses, by memory id."""
+    found: dict[str, Use] = {}
+    with using(home, _USES) as db:
+        for name, kind, count, last in db.execute(
+            "SELECT id, kind, count(*), max(at) FROM memory_uses GROUP BY id, kind"
+        ):
+            use = found.setdefault(name, Use())
+            setattr(use, kind, count)
+            use.last = max(use.last, last)
+    return found

@@ -8,7 +8,7 @@ from datetime import date
 
 import msgspec
 
-from memsearch_engine.core.llm.tokens import estimate
+from memsearch_engine.core.llm.reply import estimate
 from memsearch_engine.core.project_location import author_of
 from memsearch_engine.core.safe_text import plain
 from memsearch_engine.index.rows import Row

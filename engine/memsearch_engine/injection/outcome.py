@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from memsearch_engine.core.llm.tokens import estimate
+from memsearch_engine.core.llm.reply import estimate
 from memsearch_engine.core.projects import Project
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog

@@ -14,7 +14,7 @@ from datetime import date
 import msgspec
 
 from memsearch_engine.core.home import Home
-from memsearch_engine.core.llm.tokens import estimate
+from memsearch_engine.core.llm.reply import estimate
 from memsearch_engine.core.own_prompts import is_ours
 from memsearch_engine.core.projects import Project
 from memsearch_engine.core.safe_text import plain

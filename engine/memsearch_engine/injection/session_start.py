@@ -21,7 +21,7 @@ import msgspec
 from memsearch_engine.core import agent_registry, freshness
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.ids import digest
-from memsearch_engine.core.llm.tokens import estimate
+from memsearch_engine.core.llm.reply import estimate
 from memsearch_engine.core.project_location import author_of, shared_beside
 from memsearch_engine.core.safe_text import plain
 from memsearch_engine.injection import injection_log

@@ -21,15 +21,14 @@ import msgspec
 from memsearch_engine.core.errors import MemsearchError, SettingsError, Unreachable
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.llm import cli, spend, tools
-from memsearch_engine.core.llm.reply import ModelError, Reply
-from memsearch_engine.core.llm.tokens import estimate
+from memsearch_engine.core.llm.reply import ModelError, Reply, estimate
 from memsearch_engine.core.project_registry import Registry
 from memsearch_engine.core.projects import Project
 from memsearch_engine.core.settings import Settings
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.rows import Row
+from memsearch_engine.injection.injection_log import cited
 from memsearch_engine.injection.notes import NoteFiles, mark_withheld
-from memsearch_engine.injection.usage import cited
 from memsearch_engine.journal.disk import locked
 from memsearch_engine.journal.instructions import orders
 from memsearch_engine.journal.model import Entry

@@ -32,13 +32,13 @@ from memsearch_engine.core.errors import MemsearchError, SettingsError
 from memsearch_engine.core.home import AgentFolders, Home
 from memsearch_engine.core.llm import cli, spend
 from memsearch_engine.core.llm.providers import ModelError, complete
-from memsearch_engine.core.llm.tokens import estimate
+from memsearch_engine.core.llm.reply import estimate
 from memsearch_engine.core.project_registry import Registry
 from memsearch_engine.core.projects import locate
 from memsearch_engine.core.safe_text import plain
 from memsearch_engine.core.settings import Settings
 from memsearch_engine.core.settings_schema import LongtermSettings
-from memsearch_engine.injection.usage import without_citations
+from memsearch_engine.injection.injection_log import without_citations
 from memsearch_engine.longterm.jobs import Claim, Jobs, Refusal
 from memsearch_engine.longterm.store import (
     DAY_S,

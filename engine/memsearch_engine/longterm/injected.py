@@ -13,15 +13,15 @@ from collections.abc import Mapping
 from memsearch_engine.core import agent_registry, freshness
 from memsearch_engine.core.errors import MemsearchError, Unreachable, UsageError
 from memsearch_engine.core.home import Home
-from memsearch_engine.core.llm.tokens import estimate
+from memsearch_engine.core.llm.reply import estimate
 from memsearch_engine.core.project_location import has_notes
 from memsearch_engine.core.project_registry import Registry
 from memsearch_engine.core.projects import Project
 from memsearch_engine.core.settings import Settings, secret
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.injection.hook_answers import text_for
+from memsearch_engine.injection.injection_log import without_citations
 from memsearch_engine.injection.session_start import Context, build, prebuild
-from memsearch_engine.injection.usage import without_citations
 from memsearch_engine.longterm import pages, workspace
 from memsearch_engine.longterm.facts import facts as remembered
 from memsearch_engine.search.scope import Scope

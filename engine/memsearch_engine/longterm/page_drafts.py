@@ -14,10 +14,10 @@ import msgspec
 
 from memsearch_engine.core.errors import SettingsError
 from memsearch_engine.core.home import Home
-from memsearch_engine.core.llm.tokens import estimate
+from memsearch_engine.core.llm.reply import estimate
 from memsearch_engine.core.projects import Project
 from memsearch_engine.core.settings import Settings, Task
-from memsearch_engine.injection.usage import cited
+from memsearch_engine.injection.injection_log import cited
 from memsearch_engine.journal.instructions import orders
 from memsearch_engine.journal.text import FENCE, plain
 from memsearch_engine.longterm.changes import Hunk, differences, lines_with_headings

@@ -12,7 +12,7 @@ from memsearch_engine.core import safe_files
 from memsearch_engine.core.errors import MemsearchError, UsageError
 from memsearch_engine.core.ids import digest
 from memsearch_engine.core.settings import load
-from memsearch_engine.injection.usage import without_citations
+from memsearch_engine.injection.injection_log import without_citations
 from memsearch_engine.longterm import injected, page_drafts
 from memsearch_engine.longterm import pages as documents
 from memsearch_engine.longterm.changes import Hunk

@@ -19,7 +19,7 @@ from memsearch_engine.core.errors import Conflict, NotFound
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.migrations import transaction
 from memsearch_engine.core.state import using
-from memsearch_engine.injection.usage import cited
+from memsearch_engine.injection.injection_log import cited
 from memsearch_engine.journal.disk import locked
 from memsearch_engine.longterm import workspace
 from memsearch_engine.longterm.changes import (

@@ -18,7 +18,7 @@ from memsearch_engine.core.home import Home
 from memsearch_engine.core.ids import digest
 from memsearch_engine.core.projects import Project
 from memsearch_engine.core.settings import Settings, load
-from memsearch_engine.injection.usage import without_citations
+from memsearch_engine.injection.injection_log import without_citations
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.journal.text import escape_block

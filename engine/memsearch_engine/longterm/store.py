@@ -22,7 +22,7 @@ from memsearch_engine.core.ids import digest
 from memsearch_engine.core.migrations import transaction
 from memsearch_engine.core.state import using
 from memsearch_engine.index.catalog import Catalog
-from memsearch_engine.injection.usage import Use, note, totals
+from memsearch_engine.injection.injection_log import Use, note_use, totals
 
 Mode = Literal["enabled", "disabled", "polluted"]
 DAY_S = 86400.0
@@ -277,7 +277,7 @@ def note_read(home: Home, agent: str, session: str) -> None:
     name = id_of(agent, session)
     with contextlib.suppress(Unreachable):
         if SessionMemories(home).get(name):
-            note(home, [name], "read", turn=time.strftime("%Y-%m-%d"))
+            note_use(home, [name], "read", turn=time.strftime("%Y-%m-%d"))
 
 
 def plain_line(line: str) -> str:

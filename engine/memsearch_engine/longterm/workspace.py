@@ -25,9 +25,9 @@ import msgspec
 
 from memsearch_engine.core.errors import MemsearchError, Unreachable
 from memsearch_engine.core.home import Home
-from memsearch_engine.core.llm.tokens import estimate
+from memsearch_engine.core.llm.reply import estimate
 from memsearch_engine.core.safe_text import plain
-from memsearch_engine.injection.usage import cited
+from memsearch_engine.injection.injection_log import cited
 from memsearch_engine.journal.disk import locked
 from memsearch_engine.longterm.store import SessionMemory
 from memsearch_engine.secrets.scan import redact

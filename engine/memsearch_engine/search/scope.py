@@ -239,7 +239,7 @@ class Scope:
     def folders(self) -> AgentFolders:
         """The known folders in which agents on this machine store their sessions."""
         if self._folders is None:
-            from memsearch_engine.agents.known_folders import known_folders
+            from memsearch_engine.agents.transcripts.locate import known_folders
             from memsearch_engine.core.home import AgentFolders
 
             roots: list[str] = []

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from memsearch_engine.agents.known_folders import known_folders
+from memsearch_engine.agents.transcripts.locate import known_folders
 from memsearch_engine.core import safe_files
 from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.core.home import AgentFolders, Home

@@ -8,10 +8,9 @@ import threading
 from itertools import islice
 from typing import Any
 
-from memsearch_engine.agents.known_folders import known_folders
 from memsearch_engine.agents.transcripts import readers
 from memsearch_engine.agents.transcripts.evidence import Archive
-from memsearch_engine.agents.transcripts.locate import find_session
+from memsearch_engine.agents.transcripts.locate import find_session, known_folders
 from memsearch_engine.agents.transcripts.model import input_text
 from memsearch_engine.capture import event_queue
 from memsearch_engine.core.errors import Unreachable

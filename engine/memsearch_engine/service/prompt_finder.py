@@ -10,9 +10,8 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 
-from memsearch_engine.agents.known_folders import known_folders
 from memsearch_engine.agents.transcripts.evidence import Archive
-from memsearch_engine.agents.transcripts.locate import anchored
+from memsearch_engine.agents.transcripts.locate import anchored, known_folders
 from memsearch_engine.agents.transcripts.model import TurnName
 from memsearch_engine.capture.clean import redacted
 from memsearch_engine.core.errors import MemsearchError

@@ -10,9 +10,8 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from memsearch_engine.agents.known_folders import known_folders
 from memsearch_engine.agents.transcripts.evidence import Archive
-from memsearch_engine.agents.transcripts.locate import Excerpt, anchored, window
+from memsearch_engine.agents.transcripts.locate import Excerpt, anchored, known_folders, window
 from memsearch_engine.capture.clean import without_secrets
 from memsearch_engine.core import agent_registry, safe_files
 from memsearch_engine.core.errors import NotFound, Unreachable

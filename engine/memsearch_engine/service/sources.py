@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from memsearch_engine.agents import agent_files
-from memsearch_engine.agents.known_folders import known_folders
+from memsearch_engine.agents.transcripts.locate import known_folders
 from memsearch_engine.core import network
 from memsearch_engine.core.errors import MemsearchError, SettingsError
 from memsearch_engine.core.home import AgentFolders, Home

@@ -18,8 +18,8 @@ from typing import Any
 import msgspec
 
 from memsearch_engine.actions.index import ActionIndex
-from memsearch_engine.agents.known_folders import known_folders
 from memsearch_engine.agents.transcripts.evidence import Archive
+from memsearch_engine.agents.transcripts.locate import known_folders
 from memsearch_engine.capture import event_queue, summaries
 from memsearch_engine.capture.capture_pipeline import CapturePipeline
 from memsearch_engine.capture.coverage import reconcile

@@ -35,8 +35,8 @@ from typing import Any
 
 import msgspec
 
-from memsearch_engine.agents.known_folders import project_roots
 from memsearch_engine.agents.transcripts.jsonl import Offsets, Scanner, WithSubAgents
+from memsearch_engine.agents.transcripts.locate import project_roots
 from memsearch_engine.agents.transcripts.model import (
     Conversation,
     Session,

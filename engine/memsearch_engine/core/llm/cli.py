@@ -24,8 +24,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from memsearch_engine.core import agent_registry
-from memsearch_engine.core.llm.reply import ModelError, Reply
-from memsearch_engine.core.llm.tokens import estimate
+from memsearch_engine.core.llm.reply import ModelError, Reply, estimate
 
 #: The value in settings that means the command line of the session's own agent.
 PROVIDER = "native"

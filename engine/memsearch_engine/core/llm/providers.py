@@ -12,8 +12,7 @@ from typing import Any
 
 from memsearch_engine.core.errors import SettingsError
 from memsearch_engine.core.llm import cli
-from memsearch_engine.core.llm.reply import ModelError, Reply
-from memsearch_engine.core.llm.tokens import estimate
+from memsearch_engine.core.llm.reply import ModelError, Reply, estimate
 from memsearch_engine.core.own_prompts import marked
 from memsearch_engine.core.settings import Provider, secret
 from memsearch_engine.core.settings_schema import LlmSettings

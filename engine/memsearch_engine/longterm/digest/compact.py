@@ -25,7 +25,7 @@ from memsearch_engine.core.errors import MemsearchError, SettingsError, UsageErr
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.llm import cli, spend
 from memsearch_engine.core.llm.providers import complete, configured
-from memsearch_engine.core.llm.tokens import estimate
+from memsearch_engine.core.llm.reply import estimate
 from memsearch_engine.core.safe_text import plain
 from memsearch_engine.core.settings import Provider, Settings, load, secret
 from memsearch_engine.core.settings_schema import CompactSettings, LlmSettings

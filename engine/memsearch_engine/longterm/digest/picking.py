@@ -18,7 +18,7 @@ from datetime import date, timedelta
 import msgspec
 
 from memsearch_engine.core.errors import NotFound, Unreachable, UsageError
-from memsearch_engine.core.llm.tokens import estimate
+from memsearch_engine.core.llm.reply import estimate
 from memsearch_engine.index.rows import Row
 from memsearch_engine.injection.notes import NoteFiles, clipped, mark_withheld, outcome_lines
 from memsearch_engine.journal.files import day_of
