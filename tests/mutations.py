@@ -28,7 +28,7 @@ ROOT = Path(__file__).parent.parent
 TARGETS = {
     "journal/write": "tests/journal tests/public_api/test_memory.py",
     "journal/whole_file": "tests/sync tests/sharing tests/review",
-    "journal/unmangle": "tests/review",
+    "journal/versions": "tests/review",
     "journal/undo": "tests/journal tests/public_api/test_memory.py",
     "journal/history": "tests/journal tests/public_api/test_memory.py",
     "longterm/jobs": "tests/longterm/test_jobs.py",

@@ -14,7 +14,7 @@ from typing import Literal
 import msgspec
 
 from memsearch_engine.core.errors import NotFound
-from memsearch_engine.journal import unmangle
+from memsearch_engine.journal import versions
 from memsearch_engine.journal.model import CONFLICT_OF, Entry
 from memsearch_engine.journal.outline import Look
 from memsearch_engine.journal.write import target_of
@@ -88,14 +88,14 @@ class Conflicts:
             if keep == "shown":
                 self._scope.journal.delete(folder, [other])
             else:
-                unmangle.separate(self._scope.journal, folder, other, None)
+                versions.separate(self._scope.journal, folder, other, None)
             return
         shown = target_of(case.path, case.entry)
         if keep == "both":
-            unmangle.separate(self._scope.journal, folder, other, shown)
+            versions.separate(self._scope.journal, folder, other, shown)
             return
         body = text if text is not None else case.other.body if keep == "other" else None
-        unmangle.decide(self._scope.journal, folder, shown, other, body)
+        versions.decide(self._scope.journal, folder, shown, other, body)
 
     def get(self, name: str) -> TextConflict:
         """The conflict with an id that begins with *name*: the id of the note or of the other text.

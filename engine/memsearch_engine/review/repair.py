@@ -17,7 +17,7 @@ import msgspec
 
 from memsearch_engine.core.ids import digest
 from memsearch_engine.core.project_location import author_of
-from memsearch_engine.journal import unmangle, whole_file
+from memsearch_engine.journal import versions, whole_file
 from memsearch_engine.journal.files import DayFile, day_of
 from memsearch_engine.journal.junk import JunkKind, junk_in
 from memsearch_engine.journal.model import Document, Entry
@@ -191,7 +191,7 @@ class Repair:
                 f"notes of {finding.notes[0].day} taken apart",
             )
         elif finding.kind == "duplicate":
-            unmangle.merge_equal(
+            versions.merge_equal(
                 self._scope.journal, self._scope.memory_of(targets[0].path), targets[0], targets[1:]
             )
         else:

@@ -24,7 +24,7 @@ class AnthropicFake(Fake):
 
     Source: github:anthropics/anthropic-sdk-python src/anthropic/types/message_create_params.py
     (fields, required ones, temperature from 0 to 1, 100,000 messages), types/message.py and
-    injection/usage.py (response), types/shared/* (errors);
+    types/usage.py (response), types/shared/* (errors);
     https://docs.anthropic.com/en/api/versioning and /en/api/errors (headers, statuses,
     ``request_id``):
 
