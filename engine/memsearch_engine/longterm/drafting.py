@@ -31,8 +31,7 @@ from memsearch_engine.core.errors import MemsearchError, SettingsError
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.llm import cli, spend, tools
 from memsearch_engine.core.llm.providers import complete
-from memsearch_engine.core.llm.reply import ModelError, Reply
-from memsearch_engine.core.llm.reply import estimate
+from memsearch_engine.core.llm.reply import ModelError, Reply, estimate
 from memsearch_engine.core.llm.tools import ModelTool
 from memsearch_engine.core.projects import Project
 from memsearch_engine.core.safe_text import plain
