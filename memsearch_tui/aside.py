@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen, Screen
@@ -145,8 +146,9 @@ async def attend(
     """Call *then* with the result of *future*, or *failed* with its exception.
 
     It is awaited within a key's action, so later keys wait. When it takes longer than a moment, a
-    screen shows what is running and keys work again: escape leaves it. The result of a read that
-    was left is dropped. A write goes on, and *then* is called when it is done.
+    screen shows what is running and keys work again: escape leaves it. Other keys are passed on
+    at the end, if *screen* and its focus are still the same. The result of a read that was left is
+    dropped. A write goes on, and *then* is called when it is done.
     """
 
     def settle(done: asyncio.Future[T]) -> None:
@@ -166,19 +168,27 @@ async def attend(
     def left(is_done: bool | None) -> None:
         if is_done:
             settle(future)
+            if screen.app.screen is screen and screen.focused is focused:
+                for key in working.keys:
+                    screen.app.post_message(events.Key(key.key, key.character))
         elif is_write:
             screen.app.notify(f"{what} goes on by itself")
             future.add_done_callback(lambda done: screen.call_later(settle, done))
         else:
             future.cancel()
 
-    screen.app.push_screen(WorkingScreen(what, future, is_write=is_write), left)
+    focused = screen.focused
+    working = WorkingScreen(what, future, is_write=is_write)
+    screen.app.push_screen(working, left)
 
 
 class WorkingScreen(ModalScreen[bool]):
     """Shows what is running and for how long.
 
     Dismisses with whether the user waited for the end.
+
+    Attributes:
+        keys: what was typed meanwhile.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -194,6 +204,12 @@ class WorkingScreen(ModalScreen[bool]):
         super().__init__()
         self._what, self._future, self._is_write = what, future, is_write
         self._began = time.monotonic()
+        self.keys: list[events.Key] = []
+
+    def on_key(self, event: events.Key) -> None:
+        """Keep the key for the screen below."""
+        self.keys.append(event)
+        event.stop()
 
     def compose(self) -> ComposeResult:
         """Create the widgets."""

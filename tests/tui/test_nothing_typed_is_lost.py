@@ -238,6 +238,24 @@ def test_two_writes_that_wait_are_both_waited_for(world):
     drive(app, steps)
 
 
+def test_keys_typed_while_a_write_waits_are_passed_on(world):
+    app = world.app()
+
+    async def steps(pilot):
+        before = written(world)
+        held = Held(world, world.day())
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, WorkingScreen))
+        await pilot.press("u")
+        held.let_go()
+        await until(pilot, lambda: not isinstance(app.screen, WorkingScreen))
+        await until(pilot, lambda: written(world) == before)
+        await settled(pilot)
+        assert len(titles(app)) == 4
+
+    drive(app, steps)
+
+
 @pytest.mark.slow
 def test_what_is_brought_back_late_closes_no_other_screen(world):
     app = world.app()
