@@ -379,7 +379,7 @@ if TYPE_CHECKING:
     from memsearch_engine.journal.history import Change
     from memsearch_engine.journal.model import Anchor, Document, Entry, QuarantineReason
     from memsearch_engine.journal.note import Note
-    from memsearch_engine.journal.write import Target
+    from memsearch_engine.journal.targets import Target
     from memsearch_engine.longterm.api import LongTerm
     from memsearch_engine.longterm.changes import Hunk
     from memsearch_engine.longterm.digest.compact import Compact, Digest, DigestRequest

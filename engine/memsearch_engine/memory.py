@@ -1,8 +1,7 @@
 """The memory of one project or of all projects, for programs, commands and screens.
 
-``Memory`` determines the project, removes secrets from a text before it is written, and changes a
-note only if the note is as the caller saw it. It calls the resident process and starts it if
-needed. Reading works without that process.
+``Memory`` removes secrets from a text before it is written, and changes a note only if the note is
+as the caller saw it. It starts the resident process if needed. Reading works without it.
 """
 
 from __future__ import annotations
@@ -69,10 +68,13 @@ if TYPE_CHECKING:  # a search through the service needs none of these
     from memsearch_engine.service.note_editor import NoteEditor
 
 #: Attributes of the scope that are attributes of a memory, too.
-_OF_SCOPE = {
-    *("everything", "every_entry", "home", "known", "place", "project", "projects"),
-    *("settings", "shortfall"),
-}
+_OF_SCOPE = "every_entry everything home known place project projects settings shortfall".split()
+
+
+def _make_editor(memory: Memory) -> NoteEditor:
+    from memsearch_engine.service.note_editor import NoteEditor
+
+    return NoteEditor(memory._scope)
 
 
 class Memory:
@@ -160,8 +162,7 @@ class Memory:
     shortfall: str
     """Why some projects could not be listed; ``""`` if all are known."""
     settings: Settings
-    """The owner's settings, read at each use. A project's file only adds settings of its index.
-    Reading it raises SettingsError if a file can't be read."""
+    """The owner's settings, read at each use. Raises SettingsError if a file can't be read."""
     known: Callable[[], list[Project]]
     """Returns every registered project, one for each path, newest first. Raises Unreachable."""
     every_entry: Callable[[], Iterator[tuple[DayFile, Entry]]]
@@ -183,11 +184,7 @@ class Memory:
             home, path, everything=everything, project=project, call=partial(call, home)
         )
 
-    @cached_property
-    def _editor(self) -> NoteEditor:
-        from memsearch_engine.service.note_editor import NoteEditor
-
-        return NoteEditor(self._scope)
+    _editor = cached_property(_make_editor)
 
     if not TYPE_CHECKING:  # else each attribute would be taken for one of them
 

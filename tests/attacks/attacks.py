@@ -36,7 +36,8 @@ from memsearch_engine.core.home import Home
 from memsearch_engine.journal import disk
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.model import Anchor
-from memsearch_engine.journal.write import Journal, target_of
+from memsearch_engine.journal.targets import target_of
+from memsearch_engine.journal.write import Journal
 from memsearch_engine.secrets.scan import redact
 from memsearch_engine.service import launch
 

@@ -17,7 +17,8 @@ from memsearch_engine.core.settings import set_in_project
 from memsearch_engine.injection.session_start import build
 from memsearch_engine.journal.files import list_files, read_day
 from memsearch_engine.journal.model import Anchor
-from memsearch_engine.journal.write import Journal, target_of
+from memsearch_engine.journal.targets import target_of
+from memsearch_engine.journal.write import Journal
 from memsearch_engine.review.secret_forms import Forms
 from memsearch_engine.secrets.fingerprint import fingerprint
 from memsearch_engine.secrets.scan import FoundSecret, redact

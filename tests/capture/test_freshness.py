@@ -87,7 +87,7 @@ def test_what_changed_is_injected_no_more(box: Box, noted: Memory, how: str) -> 
 
 
 def held_target(note):
-    from memsearch_engine.journal.write import Target
+    from memsearch_engine.journal.targets import Target
 
     return Target(note.path, note.id, note.hash)
 

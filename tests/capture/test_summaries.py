@@ -21,7 +21,8 @@ from memsearch_engine.core.settings import Provider, Settings, Summarize, load, 
 from memsearch_engine.core.settings_schema import CaptureSettings, LlmSettings
 from memsearch_engine.core.state import using
 from memsearch_engine.journal.files import read_day
-from memsearch_engine.journal.write import Journal, Target
+from memsearch_engine.journal.targets import Target
+from memsearch_engine.journal.write import Journal
 
 from tests.mock_model import MockModel
 

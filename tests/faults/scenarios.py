@@ -31,7 +31,8 @@ from memsearch_engine.core.migrations import Database
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.parse import parse
-from memsearch_engine.journal.write import Journal, target_of
+from memsearch_engine.journal.targets import target_of
+from memsearch_engine.journal.write import Journal
 
 from tests.conftest import Box, until
 from tests.faults.killing import child, steps_of
@@ -81,7 +82,8 @@ class Desk:
 _CHANGE = """
 from memsearch_engine.core.home import Home
 from memsearch_engine.journal.files import read_day
-from memsearch_engine.journal.write import Journal, target_of
+from memsearch_engine.journal.targets import target_of
+from memsearch_engine.journal.write import Journal
 from memsearch_engine.journal.model import Anchor
 from pathlib import Path
 root = Path(_root)
@@ -222,7 +224,8 @@ import resource, signal
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 from memsearch_engine.core.home import Home
 from memsearch_engine.journal.files import read_day
-from memsearch_engine.journal.write import Journal, target_of
+from memsearch_engine.journal.targets import target_of
+from memsearch_engine.journal.write import Journal
 from memsearch_engine.journal.model import Anchor
 from memsearch_engine.core.errors import MemsearchError
 from pathlib import Path
@@ -277,7 +280,8 @@ _BROKEN = """
 import errno
 from memsearch_engine.core.home import Home
 from memsearch_engine.journal.files import read_day
-from memsearch_engine.journal.write import Journal, target_of
+from memsearch_engine.journal.targets import target_of
+from memsearch_engine.journal.write import Journal
 from memsearch_engine.journal.model import Anchor
 from memsearch_engine.core.errors import MemsearchError
 from pathlib import Path

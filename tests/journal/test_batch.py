@@ -9,8 +9,9 @@ import filelock
 import pytest
 from memsearch_engine.core.home import Home
 from memsearch_engine.journal.model import Anchor
+from memsearch_engine.journal.targets import Appended, Skipped
 from memsearch_engine.journal.turns import KnownTurns
-from memsearch_engine.journal.write import Appended, Journal, Skipped
+from memsearch_engine.journal.write import Journal
 
 Turn = tuple[str, str, str]  # day, session, turn
 TURNS: list[Turn] = [

@@ -11,8 +11,9 @@ from memsearch_engine.core.home import Home
 from memsearch_engine.journal import disk as disk_module
 from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.parse import parse
+from memsearch_engine.journal.targets import Skipped, Target, target_of
 from memsearch_engine.journal.text import escape_block
-from memsearch_engine.journal.write import Journal, Skipped, Target, target_of
+from memsearch_engine.journal.write import Journal
 
 
 @pytest.fixture

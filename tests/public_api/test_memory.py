@@ -30,7 +30,8 @@ from memsearch_engine import (
 )
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.model import Anchor
-from memsearch_engine.journal.write import Journal, target_of
+from memsearch_engine.journal.targets import target_of
+from memsearch_engine.journal.write import Journal
 from memsearch_engine.memory import _OF_SCOPE
 from memsearch_engine.service import launch
 from memsearch_engine.service.changes import updates

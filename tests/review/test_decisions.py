@@ -17,7 +17,7 @@ from memsearch_engine.injection import session_start
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.model import Anchor, Entry
 from memsearch_engine.journal.origin import Origin
-from memsearch_engine.journal.write import Target, target_of
+from memsearch_engine.journal.targets import Target, target_of
 
 DAY, OTHER = "2026-02-09", "2026-02-11"
 TEXT = "the pool has ten connections"

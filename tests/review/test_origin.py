@@ -12,7 +12,7 @@ from memsearch_engine import Memory
 from memsearch_engine.core.home import Home
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.origin import Origin
-from memsearch_engine.journal.write import target_of
+from memsearch_engine.journal.targets import target_of
 
 DAY = "2026-02-09"
 

@@ -10,8 +10,9 @@ from memsearch_engine.core.home import Home
 from memsearch_engine.journal import files
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.instructions import orders
+from memsearch_engine.journal.targets import target_of
 from memsearch_engine.journal.versions import merge_equal
-from memsearch_engine.journal.write import Journal, target_of
+from memsearch_engine.journal.write import Journal
 from memsearch_engine.review import trust as inbox
 from memsearch_engine.service.capture_handlers import PendingCounts
 

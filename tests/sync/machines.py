@@ -15,7 +15,8 @@ from memsearch_engine.core.settings_schema import SyncSettings
 from memsearch_engine.journal.files import list_files
 from memsearch_engine.journal.model import Anchor, Entry
 from memsearch_engine.journal.parse import parse
-from memsearch_engine.journal.write import Journal, target_of
+from memsearch_engine.journal.targets import target_of
+from memsearch_engine.journal.write import Journal
 from memsearch_engine.sync.run import SyncAnswer, sync
 from memsearch_engine.sync.state import Round
 

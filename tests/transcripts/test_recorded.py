@@ -128,7 +128,7 @@ def test_a_turn_that_grows_updates_its_entry_while_nobody_has_edited_it(tmp_path
     pipeline.journal.undo(memory)
     assert "found x" not in day.read_text()
     entry = read_day(day).entries[0]
-    from memsearch_engine.journal.write import target_of
+    from memsearch_engine.journal.targets import target_of
 
     pipeline.journal.edit(memory, target_of(str(day), entry), "- my own words")
     turn.assistant += "\n\nand more"
@@ -154,7 +154,7 @@ def test_a_deleted_turn_stays_deleted_under_its_older_name(tmp_path):
     assert keep(pipeline, turn, memory) == "captured"
     (day,) = Path(memory).glob("*.md")
     assert len(read_day(day).entries) == 1
-    from memsearch_engine.journal.write import target_of
+    from memsearch_engine.journal.targets import target_of
 
     pipeline.journal.delete(memory, [target_of(str(day), read_day(day).entries[0])])
     assert keep(pipeline, turn, memory) == "deleted" and read_day(day).entries == []

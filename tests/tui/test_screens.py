@@ -13,7 +13,7 @@ from memsearch_engine import Memory, UsageError
 from memsearch_engine.core.settings import Settings
 from memsearch_engine.index.catalog import Catalog, Link
 from memsearch_engine.index.scan import scan
-from memsearch_engine.journal.write import Target
+from memsearch_engine.journal.targets import Target
 from memsearch_engine.longterm.review import Hunk, Proposal, propose
 from memsearch_engine.review.queue import _SOURCES
 from textual.widgets import Input

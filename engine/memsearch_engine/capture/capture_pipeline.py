@@ -32,7 +32,8 @@ from memsearch_engine.injection import injection_log
 from memsearch_engine.journal.instructions import orders
 from memsearch_engine.journal.model import Anchor, QuarantineReason, safe_branch
 from memsearch_engine.journal.parse import turn_id
-from memsearch_engine.journal.write import Journal, Skipped
+from memsearch_engine.journal.targets import Skipped
+from memsearch_engine.journal.write import Journal
 
 _JUST_S = 600.0
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,199}")

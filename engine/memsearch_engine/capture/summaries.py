@@ -36,8 +36,9 @@ from memsearch_engine.core.safe_text import plain
 from memsearch_engine.core.settings import Settings, Summarize
 from memsearch_engine.core.state import using
 from memsearch_engine.journal.files import read_day
+from memsearch_engine.journal.targets import Target
 from memsearch_engine.journal.text import escape_block
-from memsearch_engine.journal.write import Journal, Target
+from memsearch_engine.journal.write import Journal
 from memsearch_engine.secrets.scan import redact
 
 PURPOSE = "summary"

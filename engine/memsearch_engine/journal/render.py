@@ -194,3 +194,22 @@ def body_of(text: str, entry: Entry) -> CleanText:
 def first_line(text: str) -> str:
     """Return the first line of a text, without its bullet."""
     return text.strip().split("\n", 1)[0].lstrip("-* ")
+
+
+def place_of(
+    document: Document, new: Entry, there: Entry | None, block: bytes
+) -> tuple[int, int, bytes]:
+    """Return (start, stop, bytes) of the change that puts an entry into a file.
+
+    Args:
+        new: the entry, with *block* as its bytes.
+        there: the entry that it replaces; without one it is added before the next later entry.
+    """
+    if there is not None:
+        return there.start, there.end, block
+    data = document.data
+    start = next((other.start for other in document.entries if other.time > new.time), len(data))
+    after = as_block(document, start, block) if data else block
+    if start == len(data) and not after.endswith(b"\n"):
+        after += document.newline.encode()
+    return start, start, after

@@ -16,7 +16,7 @@ import msgspec
 from memsearch_engine.core import safe_files
 from memsearch_engine.core.ids import digest
 from memsearch_engine.journal.files import list_files
-from memsearch_engine.journal.model import Anchor
+from memsearch_engine.journal.model import Anchor, Document, Entry
 from memsearch_engine.journal.parse import parse_anchor, turn_id
 
 UNIQUE = 20  # a turn id of this length names one turn in the world, not one in its session
@@ -215,3 +215,11 @@ def names_of(anchor: Anchor) -> set[str]:
     if len(anchor.turn) >= UNIQUE:
         keys.add(digest("copy", anchor.agent, anchor.turn))
     return keys
+
+
+def copy_of(day: Document, anchor: Anchor) -> Entry | None:
+    """Return the entry of a turn that was made in another session; None if there is none."""
+    for entry in day.entries:
+        if entry.anchor and not names_of(anchor).isdisjoint(names_of(entry.anchor)):
+            return entry
+    return None

@@ -7,8 +7,9 @@ import uuid
 from memsearch_engine.journal import render
 from memsearch_engine.journal.model import CONFLICT, CONFLICT_OF, Document, Entry
 from memsearch_engine.journal.parse import parse
+from memsearch_engine.journal.targets import Target
 from memsearch_engine.journal.undo import day_name, read_day_file
-from memsearch_engine.journal.write import Journal, Target
+from memsearch_engine.journal.write import Journal
 from memsearch_engine.secrets.scan import redact
 
 

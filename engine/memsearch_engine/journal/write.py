@@ -13,10 +13,7 @@ import os
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
-from enum import StrEnum
 from typing import NamedTuple
-
-import msgspec
 
 from memsearch_engine.core.errors import Conflict, NotFound, Unreachable, UsageError
 from memsearch_engine.core.home import Home
@@ -26,8 +23,9 @@ from memsearch_engine.journal.model import Anchor, Document, Entry
 from memsearch_engine.journal.origin import CAPTURED
 from memsearch_engine.journal.parse import parse, parse_end, turn_id
 from memsearch_engine.journal.shared import WRITTEN
+from memsearch_engine.journal.targets import Appended, Skipped, Target, target_of
 from memsearch_engine.journal.text import CleanText, escape_block
-from memsearch_engine.journal.turns import UNIQUE, KnownTurns, names_of
+from memsearch_engine.journal.turns import UNIQUE, KnownTurns, copy_of
 from memsearch_engine.journal.undo import (
     Undoable,
     day_name,
@@ -40,30 +38,6 @@ from memsearch_engine.journal.undo import (
 log = logging.getLogger("memsearch.journal")
 
 _ATTEMPTS = 20
-
-
-class Skipped(StrEnum):
-    """Why a turn was not written."""
-
-    DELETED = "deleted by the owner"
-    THERE = "already there"
-
-
-class Appended(msgspec.Struct, frozen=True):
-    """The result of adding an entry. ``skipped``: why nothing was written."""
-
-    entry_id: str
-    path: str
-    written: bool
-    skipped: Skipped | None = None
-
-
-class Target(msgspec.Struct, frozen=True):
-    """An entry as it was read. An empty ``hash`` skips the comparison, after a recent read."""
-
-    path: str
-    entry_id: str
-    hash: str = ""
 
 
 class _End(NamedTuple):
@@ -81,14 +55,6 @@ def _stamp(path: str) -> tuple[int, int] | None:
     except OSError:
         return None
     return file.mtime_ns, file.size
-
-
-def _copy_of(day: Document, anchor: Anchor) -> Entry | None:
-    """Return the entry of a turn that was made in another session; None if there is none."""
-    for entry in day.entries:
-        if entry.anchor and not names_of(anchor).isdisjoint(names_of(entry.anchor)):
-            return entry
-    return None
 
 
 _Changing = Callable[[Document, Entry], bytes]
@@ -269,7 +235,7 @@ class Journal(Undoable):
             block = render.as_lines(document, render.entry_lines(head, body)).rstrip()
             (new,) = parse(block, name).entries
             there = document.find(new.id)
-            start, stop, after = _place_of(document, new, there, block)
+            start, stop, after = render.place_of(document, new, there, block)
             made = data[:start] + after + data[stop:]
             others = [entry.raw for entry in document.entries if entry.id != new.id]
             if sorted([*others, block]) != sorted(entry.raw for entry in parse(made, name).entries):
@@ -358,7 +324,7 @@ class Journal(Undoable):
 
         for path in self.turns(memory).where(anchor):
             day = read_day(path)
-            entry = day.find(name) or (_copy_of(day, anchor) if in_copies else None)
+            entry = day.find(name) or (copy_of(day, anchor) if in_copies else None)
             if (
                 entry is None
                 or "superseded-by" in entry.marks
@@ -628,27 +594,3 @@ class Journal(Undoable):
 
     def _day_path(self, memory: str, day: str) -> str:
         return disk.real_file(os.path.join(memory, f"{date.fromisoformat(day).isoformat()}.md"))
-
-
-def _place_of(
-    document: Document, new: Entry, there: Entry | None, block: bytes
-) -> tuple[int, int, bytes]:
-    """Return (start, stop, bytes) of the change that puts an entry into a file.
-
-    Args:
-        new: the entry, with *block* as its bytes.
-        there: the entry that it replaces; without one it is added before the next later entry.
-    """
-    if there is not None:
-        return there.start, there.end, block
-    data = document.data
-    start = next((other.start for other in document.entries if other.time > new.time), len(data))
-    after = render.as_block(document, start, block) if data else block
-    if start == len(data) and not after.endswith(b"\n"):
-        after += document.newline.encode()
-    return start, start, after
-
-
-def target_of(path: str, entry: Entry) -> Target:
-    """Return the target for an entry as it is now."""
-    return Target(path, entry.id, entry.hash)

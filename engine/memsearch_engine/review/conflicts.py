@@ -17,7 +17,7 @@ from memsearch_engine.core.errors import NotFound
 from memsearch_engine.journal import versions
 from memsearch_engine.journal.model import CONFLICT_OF, Entry
 from memsearch_engine.journal.outline import Look
-from memsearch_engine.journal.write import target_of
+from memsearch_engine.journal.targets import target_of
 from memsearch_engine.search.scope import Scope
 
 

@@ -12,7 +12,7 @@ from memsearch_engine.core.ids import digest
 if TYPE_CHECKING:
     from memsearch_engine.injection.supersession import Supersession
     from memsearch_engine.journal.history import Change
-    from memsearch_engine.journal.write import Target
+    from memsearch_engine.journal.targets import Target
     from memsearch_engine.longterm.api import LongTerm
     from memsearch_engine.longterm.pages_api import Pages
     from memsearch_engine.longterm.skills_api import Skills

@@ -11,7 +11,7 @@ import os
 from memsearch_engine.index.rows import Row
 from memsearch_engine.journal.model import QuarantineReason
 from memsearch_engine.journal.origin import FILES_ONE_BY_ONE
-from memsearch_engine.journal.write import Target
+from memsearch_engine.journal.targets import Target
 from memsearch_engine.review.item import MAX_LINES, Line, Parts, ReviewItem, Step, Tone, many
 from memsearch_engine.review.trust import QuarantinedNote
 from memsearch_engine.search.hits import Hit

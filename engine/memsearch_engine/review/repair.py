@@ -23,9 +23,9 @@ from memsearch_engine.journal.junk import JunkKind, junk_in
 from memsearch_engine.journal.model import Document, Entry
 from memsearch_engine.journal.origin import key_of
 from memsearch_engine.journal.outline import FileOutline, Look, shingles_of
+from memsearch_engine.journal.targets import Target
 from memsearch_engine.journal.undo import day_name
 from memsearch_engine.journal.unmangle import unmangled
-from memsearch_engine.journal.write import Target
 from memsearch_engine.review.repetitions import repetitions
 from memsearch_engine.search.scope import Scope
 

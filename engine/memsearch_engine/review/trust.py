@@ -30,7 +30,7 @@ from memsearch_engine.journal.model import RELEASED, UNTRUSTED, Entry, Quarantin
 from memsearch_engine.journal.origin import Verdict, find_quarantined
 from memsearch_engine.journal.outline import FileOutline, Look
 from memsearch_engine.journal.parse import parse
-from memsearch_engine.journal.write import Target
+from memsearch_engine.journal.targets import Target
 from memsearch_engine.search.scope import Scope
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from memsearch_engine.index.rows import Row, Title
     from memsearch_engine.journal.files import DayFile
     from memsearch_engine.journal.model import Document, Entry
-    from memsearch_engine.journal.write import Target
+    from memsearch_engine.journal.targets import Target
     from memsearch_engine.search.request import SearchRequest
     from memsearch_engine.search.sections import Section
 
@@ -80,7 +80,7 @@ class Files:
             UsageError: the query names an unknown project.
             Unreachable: the index is damaged.
         """
-        from memsearch_engine.journal.write import Target
+        from memsearch_engine.journal.targets import Target
         from memsearch_engine.search import lexical
         from memsearch_engine.search.request import request_of
 

@@ -19,10 +19,10 @@ from memsearch_engine.journal.files import day_of, original_of
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.parse import parse
 from memsearch_engine.journal.shared import belongs, list_notes
+from memsearch_engine.journal.targets import Target, target_of
 
 if TYPE_CHECKING:
     from memsearch_engine.journal.history import History
-    from memsearch_engine.journal.write import Target
 
 _MIN_CHUNK, _MAX_CHANGES = 8, 2_000
 
@@ -60,9 +60,7 @@ class Section(msgspec.Struct):
     @property
     def target(self) -> Target:
         """The entry and its content hash, to change it only if nobody else has changed it."""
-        from memsearch_engine.journal.write import Target  # not loaded for a search
-
-        return Target(self.path, self.entry.id, self.entry.hash)
+        return target_of(self.path, self.entry)
 
 
 def find(catalog: Catalog | None, projects: list[Project], name: str) -> Section:

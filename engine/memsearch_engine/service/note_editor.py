@@ -15,7 +15,8 @@ from memsearch_engine.injection.api import check_is_note
 from memsearch_engine.journal.history import Change
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.note import Note
-from memsearch_engine.journal.write import Journal, Target, target_of
+from memsearch_engine.journal.targets import Target, target_of
+from memsearch_engine.journal.write import Journal
 from memsearch_engine.longterm import facts
 from memsearch_engine.search.scope import Scope
 from memsearch_engine.secrets.scan import redact

@@ -15,7 +15,7 @@ from memsearch_engine.journal.files import day_of, read_day
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.note import Note
 from memsearch_engine.journal.shared import COPY_OF, WRITTEN
-from memsearch_engine.journal.write import Target
+from memsearch_engine.journal.targets import Target
 from memsearch_engine.search.files import Files
 from memsearch_engine.search.request import parse
 from memsearch_engine.search.scope import Scope

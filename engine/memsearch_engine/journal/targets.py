@@ -1,0 +1,38 @@
+"""Names entries for a change, and says what adding an entry did."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+from memsearch_engine.journal.model import Entry
+
+
+class Skipped(StrEnum):
+    """Why a turn was not written."""
+
+    DELETED = "deleted by the owner"
+    THERE = "already there"
+
+
+class Appended(msgspec.Struct, frozen=True):
+    """The result of adding an entry. ``skipped``: why nothing was written."""
+
+    entry_id: str
+    path: str
+    written: bool
+    skipped: Skipped | None = None
+
+
+class Target(msgspec.Struct, frozen=True):
+    """An entry as it was read. An empty ``hash`` skips the comparison, after a recent read."""
+
+    path: str
+    entry_id: str
+    hash: str = ""
+
+
+def target_of(path: str, entry: Entry) -> Target:
+    """Return the target for an entry as it is now."""
+    return Target(path, entry.id, entry.hash)
