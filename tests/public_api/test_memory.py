@@ -109,7 +109,7 @@ def test_what_is_public_is_there_said_once_and_explained(memory):
                 "memsearch_engine."
             ), name
     parts = Memory.__annotations__.keys() - _OF_SCOPE
-    assert len(parts) == 25 and set(dir(memory)) > Memory.__annotations__.keys() > _OF_SCOPE
+    assert len(parts) == 25 and set(dir(memory)) > Memory.__annotations__.keys() > {*_OF_SCOPE}
     heir = type("Heir", (Memory,), {})(memory.place.root, home=memory.home)
     assert {name for name in Memory.__annotations__ if getattr(heir, name) is None} == set()
     for kind in (Memory, *(type(getattr(memory, name)) for name in parts)):
