@@ -19,7 +19,7 @@ VISIBLE = {
         "search": Command("find", "search", "Find notes by meaning and words."),
         "expand": Command("find", "expand", "Show the whole note behind a hit."),
         "transcript": Command("find", "transcript", "Open the conversation behind a note."),
-        "trace": Command("verify", "trace", "Show how the notes on a topic changed."),
+        "trace": Command("outdated", "trace", "Show how the notes on a topic changed."),
         "how": Command("done", "how", "Show how something was run: the commands that worked."),
         "fix": Command("done", "fix", "Show where an error occurred, and what fixed it."),
     },
@@ -68,9 +68,9 @@ MORE = {
     "Decide": {
         "trust": Command("trust", "trust", "Quarantined notes: release, quarantine, sources."),
         "repair": Command("trust", "repair", "Find junk and repetitions, and repair them."),
-        "verify": Command("verify", "verify", "Compare notes with the repository."),
+        "verify": Command("outdated", "verify", "Compare notes with the repository."),
         "supersession": Command(
-            "verify", "supersession", "Decide whether a note supersedes another."
+            "outdated", "supersession", "Decide whether a note supersedes another."
         ),
     },
     "Long term": {
@@ -110,7 +110,7 @@ ALIASES = {
     "confidence": Alias("notes", "confidence", "mark --confidence"),
     "expire": Alias("notes", "expire", "mark --expires"),
     "supersede": Alias("trust", "supersede", "mark --superseded-by"),
-    "amends": Alias("verify", "supersession", "supersession"),
+    "amends": Alias("outdated", "supersession", "supersession"),
     "plugins": Alias("plugins", "plugins", "agents install"),
     "import": Alias("history", "import_", "agents import"),
     "context": Alias("capture", "context", ""),

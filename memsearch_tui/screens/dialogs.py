@@ -19,7 +19,7 @@ from textual.strip import Strip
 from textual.widgets import Input, Static
 
 from memsearch_tui.counted import many
-from memsearch_tui.widgets.buttons import Keys
+from memsearch_tui.widgets.bars import Keys
 from memsearch_tui.widgets.calendar import Calendar
 from memsearch_tui.widgets.line_list import LineList
 from memsearch_tui.widgets.lines import Lines

@@ -18,7 +18,7 @@ from textual.widgets import Static
 
 from memsearch_tui.aside import write
 from memsearch_tui.screens.page import Page, page_keys
-from memsearch_tui.widgets.buttons import Keys
+from memsearch_tui.widgets.bars import Keys
 from memsearch_tui.widgets.line_list import LineList
 from memsearch_tui.widgets.pieces import Row
 from memsearch_tui.widgets.render import legend

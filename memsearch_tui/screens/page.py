@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
 from textual.screen import Screen
 
-from memsearch_tui.widgets.buttons import Keys, StatusLine
+from memsearch_tui.widgets.bars import Keys, StatusLine
 from memsearch_tui.widgets.line_list import LineList
 from memsearch_tui.widgets.pieces import Row
 from memsearch_tui.widgets.text_view import TextView

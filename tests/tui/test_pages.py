@@ -11,7 +11,7 @@ from memsearch_engine.core.llm.spend import Spent
 from memsearch_tui import activity, health
 from memsearch_tui.review import ReviewItem
 from memsearch_tui.screens.help import HelpScreen
-from memsearch_tui.widgets.buttons import Keys
+from memsearch_tui.widgets.bars import Keys
 from tests.tui.conftest import until
 from tests.tui.test_flows import drive, settled
 from tests.tui.test_pictures import ACTIVITY, HEALTH

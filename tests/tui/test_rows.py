@@ -17,7 +17,7 @@ from memsearch_tui.library.rows import KnownProjects, NoteDays
 from memsearch_tui.library.status import MemoryStatus
 from memsearch_tui.screens.browse.screen import BrowseScreen
 from memsearch_tui.screens.browse.search import _counted, _whole
-from memsearch_tui.widgets.buttons import Keys
+from memsearch_tui.widgets.bars import Keys
 from memsearch_tui.widgets.lines import Lines
 from memsearch_tui.widgets.pieces import drawable, wrap
 from tests.tui.conftest import until

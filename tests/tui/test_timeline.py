@@ -13,7 +13,7 @@ from memsearch_tui.library import HeaderState, Item, Library
 from memsearch_tui.screens.browse.rows import EntryRows, column_day
 from memsearch_tui.screens.browse.state import BrowseState
 from memsearch_tui.timeline import Hits, Timeline
-from memsearch_tui.widgets.buttons import parts, when
+from memsearch_tui.widgets.bars import parts, when
 from memsearch_tui.widgets.calendar import WEEKS, Calendar
 from memsearch_tui.widgets.render import other_lines, snippet
 

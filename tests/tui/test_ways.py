@@ -12,7 +12,7 @@ from memsearch_tui.app import MemsearchApp
 from memsearch_tui.library import Library
 from memsearch_tui.screens.browse.screen import DEMO
 from memsearch_tui.screens.review import ReviewScreen
-from memsearch_tui.widgets.buttons import Keys
+from memsearch_tui.widgets.bars import Keys
 from memsearch_tui.widgets.calendar import WEEKS, Calendar
 from tests.tui.conftest import SESSION, until
 from tests.tui.test_flows import drive, settled, shown, titles

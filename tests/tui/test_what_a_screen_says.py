@@ -20,7 +20,7 @@ from memsearch_tui.screens.browse.state import BrowseState
 from memsearch_tui.screens.dialogs import AskScreen
 from memsearch_tui.screens.projects import ProjectsScreen
 from memsearch_tui.timeline import Hits
-from memsearch_tui.widgets.buttons import Header, Keys
+from memsearch_tui.widgets.bars import Header, Keys
 from memsearch_tui.widgets.pieces import LINE_BREAK, cut, diff_rows
 from tests.tui.conftest import until
 from tests.tui.test_flows import drive, settled

@@ -18,7 +18,7 @@ from textual.widgets import Input
 from memsearch_tui.aside import read, write
 from memsearch_tui.saved import SavedState
 from memsearch_tui.screens.browse.state import LEVELS, BrowseState
-from memsearch_tui.widgets.buttons import MESSAGE_S, Header, StatusLine
+from memsearch_tui.widgets.bars import MESSAGE_S, Header, StatusLine
 from memsearch_tui.widgets.calendar import Calendar
 from memsearch_tui.widgets.line_list import LineList
 from memsearch_tui.widgets.query import QueryBox

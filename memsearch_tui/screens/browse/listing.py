@@ -17,7 +17,7 @@ from memsearch_tui.screens.browse.desk import Desk
 from memsearch_tui.screens.browse.reader import Reader
 from memsearch_tui.screens.browse.rows import PlaceRows, first_steps, named_day
 from memsearch_tui.timeline import Key, Timeline
-from memsearch_tui.widgets.buttons import parts
+from memsearch_tui.widgets.bars import parts
 
 _LOOK_AGAIN_S = 2.0  # between two queries of the service's state while it changes
 #: A cursor key that means the newest note at the time when the list is read.

@@ -12,7 +12,7 @@ from memsearch_tui.library import Item
 from memsearch_tui.screens.browse.state import BrowseState
 from memsearch_tui.timeline import Hits, Key, is_heading
 from memsearch_tui.widgets import render
-from memsearch_tui.widgets.buttons import when
+from memsearch_tui.widgets.bars import when
 from memsearch_tui.widgets.calendar import iso_date
 from memsearch_tui.widgets.pieces import LINE_BREAK, Row, cut, drawable, mark_words, unwrapped, wrap
 

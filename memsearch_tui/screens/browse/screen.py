@@ -36,7 +36,7 @@ from memsearch_tui.screens.browse.rows import INDENT, EntryRows, PlaceRows
 from memsearch_tui.screens.browse.search import SearchController
 from memsearch_tui.screens.browse.state import BrowseState
 from memsearch_tui.timeline import Hits, is_heading
-from memsearch_tui.widgets.buttons import Header, Keys
+from memsearch_tui.widgets.bars import Header, Keys
 from memsearch_tui.widgets.calendar import Calendar
 from memsearch_tui.widgets.line_list import LineList
 from memsearch_tui.widgets.pieces import Row
