@@ -202,8 +202,10 @@ def test_the_conversation_is_under_the_note_where_both_have_room(world):
         await until(pilot, lambda: not panes.said.display)
         await pilot.resize_terminal(99, 40)
         await until(pilot, lambda: not panes.said.display)
+        await pilot.press("down")
         await pilot.resize_terminal(100, 34)
         await until(pilot, lambda: panes.said.display)
+        await until(pilot, lambda: "cart" in panes.said.text())  # of the note under the cursor
 
     drive(app, steps, size=(120, 34))
 

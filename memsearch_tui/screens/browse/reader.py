@@ -113,10 +113,14 @@ class Reader:
         start(partial(self._show_amendments, entry), "amendments", only=True)
         start(self._read_ahead, "read ahead", only=True)
         start(self._look_for_lost, "lost", only=True)
-        if self._panes.said.display:
-            if not keep_place:
-                self._panes.said.show([])  # never show the conversation of another note
-            start(partial(self._show_conversation, entry), "said", only=True)
+        if not keep_place:
+            self._panes.said.show([])  # never show the conversation of another note
+        self.show_conversation()
+
+    def show_conversation(self) -> None:
+        """Start reading the turn behind the note, if its pane is visible."""
+        if (entry := self._state.entry) is not None and self._panes.said.display:
+            self._desk.start(partial(self._show_conversation, entry), "said", only=True)
 
     def _draw(
         self, amendments: Sequence[engine.Supersession] = (), *, keep_place: bool = False

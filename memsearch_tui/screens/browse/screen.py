@@ -229,6 +229,10 @@ class BrowseScreen(Screen[None]):
         if not self.desk.painted.is_set():
             event.refresh_styles = False
 
+    def on_resize(self) -> None:
+        """Fill the pane of the conversation, which may have appeared."""
+        self.call_after_refresh(self.reader.show_conversation)
+
     def on_unmount(self) -> None:
         """Stop all work, and save which note is under the cursor."""
         self.follower.stop()
@@ -337,7 +341,7 @@ class BrowseScreen(Screen[None]):
 
     async def go_deeper(self) -> None:
         """Go from the box to the hits, from a row to its note, or from a note to its
-        conversation.
+        conversation. A note that is wholly visible beside the list needs no step of its own.
         """
         state = self.state
         if self.desk.is_typing:
@@ -348,19 +352,14 @@ class BrowseScreen(Screen[None]):
         elif self.panes.entries.key == Hits.FOLD:
             self.search.unfold()
         elif state.level == "entries" and state.item:
-            if self._sees_note() and state.note and state.note.evidence in ("live", "archived"):
+            reader = self.panes.reader
+            is_whole = not self.desk.is_narrow and reader.virtual_size.height <= reader.size.height
+            if is_whole and state.note and state.note.evidence in ("live", "archived"):
                 await self.conversation.open()
             else:
                 self.desk.go("section")
         elif state.level == "section":
             await self.conversation.open()
-
-    def _sees_note(self) -> bool:
-        """Return whether the whole note is visible beside the list; enter then opens its
-        conversation.
-        """
-        reader = self.panes.reader
-        return not self.desk.is_narrow and reader.virtual_size.height <= reader.size.height
 
     def go_back(self) -> None:
         """Go one level up, or leave the editor or the search."""
