@@ -51,6 +51,26 @@ def test_append_is_idempotent_and_headings_follow_interleaved_sessions(journal, 
     assert not again.written and again.skipped is Skipped.THERE
 
 
+def test_a_turn_that_was_written_during_the_wait_for_the_file_is_not_written_again(
+    journal, memory, monkeypatch
+):
+    path, locked = disk_module.real_file(f"{memory}/2026-02-09.md"), disk_module.locked
+    journal.append_turn(memory, "2026-02-09", "14:30", "- x", anchor())
+    block = f"\n### 14:31\n{anchor(turn='t2').render()}\n- y\n"
+
+    def waiting(home, name):
+        """Another process, a sync or an undo, has the file's lock alone, and writes."""
+        if name == path:
+            with locked(Home(home.root), path):
+                disk_module.append(path, block.encode())
+        return locked(home, name)
+
+    monkeypatch.setattr(disk_module, "locked", waiting)
+    done = journal.append_turn(memory, "2026-02-09", "14:31", "- y", anchor(turn="t2"))
+    assert (done.written, done.skipped) == (False, Skipped.THERE)
+    assert [entry.turn for entry in entries(memory)] == ["t1", "t2"]
+
+
 def test_the_same_session_shares_a_heading(journal, memory):
     for turn in "123":
         journal.append_turn(memory, "2026-02-09", "14:30", "- x", anchor("a", turn))

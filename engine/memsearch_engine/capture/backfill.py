@@ -32,7 +32,6 @@ from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.turns import names_of
 
 _MAX_TOKENS = 6000  # the longest input of a summary of one turn
-_AT_ONCE = 20  # turns that are written with one lock
 
 
 class ImportSelection(msgspec.Struct, frozen=True):
@@ -275,8 +274,6 @@ def run(
 ) -> ImportReport:
     """Write the planned turns, session by session, oldest first.
 
-    The journal is locked for some turns at a time, so that hooks can write in between.
-
     Args:
         progress: called with phase, done and total.
         stop: asked before each turn.
@@ -291,15 +288,13 @@ def run(
         except OSError as error:
             report.failed.append((where.path, error.strerror or str(error)))
             continue
-        for start in range(0, len(work.turns), _AT_ONCE):
-            with pipeline.journal.batch():
-                for name in work.turns[start : start + _AT_ONCE]:
-                    if stop and stop():
-                        return report
-                    if progress:
-                        progress("writing", done, total)
-                    done += 1
-                    _write(pipeline, conversation, name, orphans, report)
+        for name in work.turns:
+            if stop and stop():
+                return report
+            if progress:
+                progress("writing", done, total)
+            done += 1
+            _write(pipeline, conversation, name, orphans, report)
     return report
 
 

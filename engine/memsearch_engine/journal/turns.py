@@ -75,7 +75,6 @@ class KnownTurns:
     def __init__(self, memory: str) -> None:
         self._memory = memory
         self._files: dict[str, _DayTurns] = {}
-        self._noted: set[str] = set()
 
     def has(
         self,
@@ -102,8 +101,6 @@ class KnownTurns:
         wanted = _wanted(anchor, aliases) | {
             _at(anchor.agent, anchor.session, time) for time in times
         }
-        if not wanted.isdisjoint(self._noted):
-            return True
         if any(not wanted.isdisjoint(file.keys) for file in self._files.values()):
             return True
         unnamed = [note for file in self._files.values() for note in file.unnamed]
@@ -113,10 +110,6 @@ class KnownTurns:
         words = _words(text)
         return any(note.is_of(anchor, moments, words) for note in unnamed)
 
-    def note(self, anchor: Anchor) -> None:
-        """Record that the turn of *anchor* has an entry until the next scan finds it."""
-        self._noted |= names_of(anchor)
-
     def where(self, anchor: Anchor, aliases: Iterable[str] = ()) -> list[str]:
         """Files with an entry of the turn."""
         self.look()
@@ -125,7 +118,6 @@ class KnownTurns:
 
     def look(self) -> None:
         """Read what has changed."""
-        self._noted.clear()
         listed = list_files(self._memory).files
         for gone in self._files.keys() - {file.path for file in listed}:
             del self._files[gone]

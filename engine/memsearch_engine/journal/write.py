@@ -7,18 +7,16 @@ the hash is compared, and only the entry's own bytes are replaced.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date
-from typing import NamedTuple
 
 from memsearch_engine.core.errors import Conflict, NotFound, Unreachable, UsageError
 from memsearch_engine.core.home import Home
 from memsearch_engine.journal import disk, render
-from memsearch_engine.journal.files import DayFile, day_of, read_day
+from memsearch_engine.journal.files import day_of, read_day
 from memsearch_engine.journal.model import Anchor, Document, Entry
 from memsearch_engine.journal.origin import CAPTURED
 from memsearch_engine.journal.parse import parse, parse_end, turn_id
@@ -38,25 +36,6 @@ from memsearch_engine.journal.undo import (
 log = logging.getLogger("memsearch.journal")
 
 _ATTEMPTS = 20
-
-
-class _End(NamedTuple):
-    """The end of a file, the session that it is in, and the file's stamp at that time."""
-
-    stamp: tuple[int, int] | None
-    document: Document
-    session: str | None
-
-
-def _stamp(path: str) -> tuple[int, int] | None:
-    """Return what shows whether a file has changed; None if it is gone."""
-    try:
-        file = DayFile.at(path)
-    except OSError:
-        return None
-    return file.mtime_ns, file.size
-
-
 _Changing = Callable[[Document, Entry], bytes]
 
 
@@ -66,42 +45,8 @@ class Journal(Undoable):
     def __init__(self, home: Home) -> None:
         super().__init__(home)
         self._turns: dict[str, KnownTurns] = {}
-        self._batch: contextlib.ExitStack | None = None
-        self._locked = ""  # the memory folder that the batch has locked
-        self._ends: dict[str, _End] = {}  # of files to which the batch has appended
 
     # -- adding
-
-    @contextlib.contextmanager
-    def batch(self) -> Iterator[None]:
-        """Let ``append_turn`` keep a folder's lock, and scan its files only once.
-
-        Each turn is still written by itself. Only for a journal that no other thread uses. Other
-        processes wait for the lock, so a batch must be short.
-        """
-        with contextlib.ExitStack() as self._batch:
-            try:
-                yield
-            finally:
-                self._batch.close()
-                self._batch, self._locked, self._ends = None, "", {}
-
-    @contextlib.contextmanager
-    def _turns_locked(self, memory: str) -> Iterator[None]:
-        """Hold the lock of a folder's turns, after a scan of its files."""
-        lock = disk.locked(self.home, os.path.join(memory, "turns"))
-        if self._batch is None:
-            with lock:
-                self.turns(memory).look()
-                yield
-            return
-        if self._locked != memory:
-            self._locked = ""
-            self._batch.close()
-            self._batch.enter_context(lock)
-            self.turns(memory).look()
-            self._locked = memory
-        yield
 
     def append_turn(
         self,
@@ -131,15 +76,13 @@ class Journal(Undoable):
             return Appended(entry_id, path, False, Skipped.DELETED)
         # the folder's lock before the file's: two processes in two time zones would look into two
         # files
-        with self._turns_locked(memory), disk.locked(self.home, path):
-            if self.turns(memory).has(anchor, aliases, times, look=False):
+        with disk.locked(self.home, os.path.join(memory, "turns")), disk.locked(self.home, path):
+            # the scan after both locks: another process may have written the turn meanwhile
+            if self.turns(memory).has(anchor, aliases, times):
                 return Appended(entry_id, path, False, Skipped.THERE)
-            end = self._ends.get(path)
-            if end is None or end.stamp != _stamp(path):
-                document = parse_end(read_day_file(path), day)
-                end = _End(None, document, render.last_session(document))
-            document = end.document
-            lines = [] if end.session == anchor.session else [f"## Session {time}", ""]
+            document = parse_end(read_day_file(path), day)
+            is_same = render.last_session(document) == anchor.session
+            lines = [] if is_same else [f"## Session {time}", ""]
             lines += render.entry_lines(
                 [f"### {time}", anchor.render(), *render.mark_lines(marks or {})], clean
             )
@@ -149,10 +92,6 @@ class Journal(Undoable):
             self.origin.saw(body)
             self.origin.record_day(day_of(path), entries)
             disk.append(path, block, first=f"# {day}\n\n".encode())
-            if self._batch is not None:
-                self.turns(memory).note(anchor)
-                last = Document(block, [], document.newline)
-                self._ends[path] = _End(_stamp(path), last, anchor.session)
         return Appended(entry_id, path, True)
 
     def add_note(
