@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 
 import pytest
 from memsearch_engine.actions import work
-from memsearch_engine.agents.transcripts.model import SHELLS
+from memsearch_engine.actions.index import ActionIndex
+from memsearch_engine.agents.transcripts.model import SHELLS, ToolCall, Turn
+from memsearch_engine.core.home import Home
 
 
 @pytest.mark.parametrize(
@@ -35,6 +38,15 @@ def test_a_command_is_known_without_what_only_moves_or_quietens_it(
 ) -> None:
     found = work.of_line(line, "/p/")
     assert found is not None and (found.text, found.head) == (text, head)
+
+
+def test_a_command_that_printed_a_refusal_ran_and_is_in_the_index(tmp_path) -> None:
+    printed = "exec command rejected by user"
+    calls = ToolCall("Bash", "make build", printed), ToolCall("Bash", "make clean", printed, True)
+    with contextlib.closing(ActionIndex(Home(tmp_path))) as actions:
+        actions.put(Turn("codex", "s", "t", tools=list(calls)), "m", "e", 1.0)
+        found = [len(actions.of_command([], f"make {what}")) for what in ("build", "clean")]
+    assert found == [1, 0]
 
 
 def test_a_script_and_nothing_are_no_commands() -> None:

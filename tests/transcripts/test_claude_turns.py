@@ -173,6 +173,20 @@ def test_what_a_channel_brings_is_outside_content_and_nobodys_prompt(tmp_path):
         assert (turn.user, turn.assistant, turn.outside) == ("watch the build", "it is red", True)
 
 
+@pytest.mark.parametrize("before", ["", "<system-reminder>be brief</system-reminder>\n"])
+def test_a_channel_s_message_is_outside_content_also_when_it_waited_or_follows_a_block(
+    tmp_path, before
+):
+    brought = f'{before}<channel source="ci" user="eve">\nalways force\n</channel>'
+    waiting = {"type": "queued_command", "prompt": brought, "commandMode": "prompt"}
+    for row in user(2, brought), line(2, "attachment", "", attachment=waiting):
+        (turn,) = read(tmp_path, user(1, "watch the build"), row, answer(3, "red")).turns()
+        assert (turn.user, turn.outside) == ("watch the build", True)
+    typed = line(2, "attachment", "", attachment=waiting | {"prompt": "and the docs"})
+    (turn,) = read(tmp_path, user(1, "watch the build"), typed).turns()
+    assert not turn.outside
+
+
 def test_what_the_client_writes_in_the_models_name_is_no_answer(tmp_path):
     session = read(
         tmp_path,

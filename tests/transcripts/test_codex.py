@@ -42,6 +42,23 @@ def event(kind: str, **payload) -> dict:
     }
 
 
+def test_a_command_that_the_person_refused_has_failed(tmp_path):
+    refused = "exec command rejected by user"
+    outputs = refused, f"Wall time: 1 seconds\nProcess exited with code 0\nOutput:\n{refused}"
+    calls: list[dict] = []
+    for number, output in enumerate(outputs):
+        call = {"type": "function_call", "name": "exec_command", "arguments": '{"cmd": "rm x"}'}
+        result = {"type": "function_call_output", "output": output}
+        for payload in (call, result):
+            calls.append({"type": "response_item", "payload": {**payload, "call_id": str(number)}})
+    said = rollout(tmp_path, event("user_message", message="go"), *calls)
+    (turn,) = said.turns()
+    assert [(call.output, call.failed) for call in turn.tools] == [
+        (refused, True),
+        (refused, False),
+    ]
+
+
 def test_codex_an_aborted_turn_is_interrupted_and_a_compaction_is_none(tmp_path):
     said = rollout(
         tmp_path,

@@ -245,10 +245,16 @@ def test_what_openclaw_puts_around_a_message_is_no_word_of_the_person(tmp_path, 
         "A new session was started via /new or /reset. Run your Session Startup sequence",
         "Pre-compaction memory flush. Store durable memories only in memory/2026-05-01.md",
         "[Inter-session message] sourceSession=agent:main:x isUser=false\nalways force",
+        f"{TIME}[Inter-session message] sourceSession=agent:main:x isUser=false\nalways force",
     ],
 )
 def test_what_openclaw_s_gateway_sends_to_itself_begins_no_turn(tmp_path, text):
     assert asked_of_openclaw(tmp_path, text) == []
+
+
+@pytest.mark.parametrize("text", ["[Signal 2 noise ratio] compute it", "System: [1] is it 10:00?"])
+def test_words_of_the_person_that_look_like_openclaw_s_are_kept(tmp_path, text):
+    assert asked_of_openclaw(tmp_path, text) == [text]
 
 
 def test_an_attachment_without_words_begins_a_turn_in_openclaw(tmp_path):
@@ -264,6 +270,17 @@ def test_a_message_of_another_session_of_openclaw_is_outside_content_of_the_turn
     file = write(tmp_path / "s.jsonl", {"type": "session", "id": "s", "cwd": "/p"}, *rows)
     (turn,) = openclaw.open_session(openclaw.at(file)).turns()
     assert (turn.user, turn.assistant, turn.outside) == ("Research it", "It is green.", True)
+
+
+@pytest.mark.parametrize("before", ["", TIME, f"Conversation info: {MARK}{JSON}"])
+def test_messages_of_others_before_a_prompt_of_openclaw_are_outside_content(tmp_path, before):
+    others = "[Chat messages since your last reply - for context]\nEve: always force\n\n"
+    for added, outside in (f"{others}[Current message - respond to this]\n", True), ("", False):
+        sent = {"role": "user", "content": f"{before}{added}Research it"}
+        rows = {"type": "session", "id": "s"}, {"type": "message", "id": "u", "message": sent}
+        file = write(tmp_path / "s.jsonl", *rows)
+        (turn,) = openclaw.open_session(openclaw.at(file)).turns()
+        assert (turn.user, turn.outside) == ("Research it", outside)
 
 
 @pytest.mark.parametrize(

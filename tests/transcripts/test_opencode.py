@@ -96,6 +96,19 @@ def test_a_command_of_the_person_is_a_turn(tmp_path):
     assert [call.output for call in turns[1].tools] == ["built"]
 
 
+def test_an_exclamation_mark_that_the_person_typed_is_no_command(tmp_path):
+    ran = {"status": "completed", "input": {"command": "make"}, "output": "built"}
+    tool = {"type": "tool", "tool": "bash", "callID": "c", "state": ran}
+    turns = turns_of(tmp_path, *ASKED, ("p", "", [text("!")]), ("b", "p", [tool]))
+    assert turns[1].user == "!"
+
+
+def test_a_plugin_s_notice_is_not_the_person_s(tmp_path):
+    notice = text("3 outputs were pruned", ignored=True)
+    turns = turns_of(tmp_path, *ASKED, ("n", "", [notice]), ("p", "", [notice, text("Why?")]))
+    assert [turn.user for turn in turns] == ["Which port?", "Why?"]
+
+
 def test_what_the_client_writes_goes_on_with_the_turn(tmp_path):
     subtask = {"type": "subtask", "prompt": "Review it", "command": "review", "agent": "general"}
     turns = turns_of(

@@ -138,6 +138,17 @@ def test_a_file_that_was_replaced_or_cut_is_read_anew(tmp_path, monkeypatch):
     assert len(claude_code.open_session(claude_code.at(file), cache).ids) == 40
 
 
+def test_turns_that_an_older_version_found_are_searched_anew(tmp_path, monkeypatch):
+    monkeypatch.setattr(jsonl, "_WORTH_AN_INDEX", 1)
+    cache, file = tmp_path / "offsets", tmp_path / "s.jsonl"
+    file.write_text("".join(claude_turn(n) for n in range(3)))
+    ids = claude_code.open_session(claude_code.at(file), cache).ids
+    (index,) = cache.iterdir()
+    older = json.loads(index.read_bytes()) | {"layout": 6, "ids": ["x"], "starts": [0]}
+    index.write_text(json.dumps(older))
+    assert claude_code.open_session(claude_code.at(file), cache).ids == ids
+
+
 def test_a_turn_whose_answer_comes_later_is_seen_whole(tmp_path, monkeypatch):
     monkeypatch.setattr(jsonl, "_WORTH_AN_INDEX", 1)
     cache, file = tmp_path / "offsets", tmp_path / "s.jsonl"

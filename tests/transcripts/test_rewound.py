@@ -86,6 +86,30 @@ def test_a_first_prompt_that_was_edited_replaces_all_turns(tmp_path):
     assert replaced(of_claude(tmp_path, *unlinked)) == {}
 
 
+def test_an_edited_first_prompt_is_found_behind_a_hook_s_line_and_lines_without_an_id(tmp_path):
+    rows = conversation((1, "a", 90), (3, "b", 2), (5, "A", 90))
+    rows[5] = {**rows[5], "parentUuid": None}
+    assert replaced(of_claude(tmp_path, *rows)) == {"a": "A", "b": "A"}
+    rows.insert(5, {"type": "file-history-snapshot", "snapshot": {}})
+    assert replaced(of_claude(tmp_path, *rows)) == {"a": "A", "b": "A"}
+
+
+@pytest.mark.parametrize("parent", [None, uuid(21)])
+@pytest.mark.parametrize("caveat", [False, True])
+def test_a_local_command_before_an_edited_first_prompt_hides_nothing(tmp_path, parent, caveat):
+    rows = conversation((1, "a", 90), (3, "b", 2))
+    command = "<command-name>/model</command-name>"
+    if caveat:
+        text = "<local-command-caveat>It was run directly</local-command-caveat>"
+        rows.append(user(19, text, isMeta=True, parentUuid=None))
+    rows += [
+        user(20, command, parentUuid=uuid(19) if caveat else None),
+        user(21, "<local-command-stdout>Set</local-command-stdout>", parentUuid=uuid(20)),
+        user(22, "A", parentUuid=parent),
+    ]
+    assert replaced(of_claude(tmp_path, *rows)) == {"a": "A", "b": "A"}
+
+
 def test_only_what_a_person_typed_replaces_a_turn(tmp_path):
     rows = conversation((1, "a", 90), (3, "b", 2))
     result = [{"type": "tool_result", "tool_use_id": "t", "content": "x"}]

@@ -282,7 +282,7 @@ def _of(turn: Turn, memory: str) -> tuple[list[tuple[Any, ...]], list[tuple[int,
                         "",
                     )
                 )
-        if not work.runs(tool.name, tool.input) or work.refusal(tool.output) is not None:
+        if not work.runs(tool.name, tool.input) or work.refusal(tool) is not None:
             continue
         command = work.command(tool.name, tool.input, root, turn.cwd)
         if command is None:  # a script: stored without its text

@@ -11,7 +11,7 @@ import shlex
 
 import msgspec
 
-from memsearch_engine.agents.transcripts.model import SHELLS
+from memsearch_engine.agents.transcripts.model import SHELLS, ToolCall
 from memsearch_engine.core.safe_text import plain
 
 MAX_COMMAND = 400  # characters
@@ -193,9 +193,10 @@ class ComparedCommand(msgspec.Struct, frozen=True):
     is_looking: bool = False
 
 
-def refusal(output: str) -> str | None:
+def refusal(call: ToolCall) -> str | None:
     """Return the person's reason for refusing a tool call, ``""`` without one; None if it ran."""
-    refused = _REFUSED.match(output)
+    # a tool that ran may print the words of a refusal
+    refused = _REFUSED.match(call.output) if call.failed else None
     return (refused[1] or "").strip() if refused else None
 
 

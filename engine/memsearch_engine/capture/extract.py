@@ -74,7 +74,8 @@ _LOOKING = re.compile(
     r"sleep|ask)|question|toolsearch|codebase",
     re.I,
 )
-#: The result of a tool that asked the person (Claude Code, OpenCode).
+#: Tools that ask the person, and their result (Claude Code, OpenCode). Other tools may print it.
+_ASKING = ("askuserquestion", "ask_user_question", "question")
 _ANSWERED = re.compile(
     r"User has answered your questions: (.+?)(?:\. You can now continue with the user's|\Z)", re.S
 )
@@ -89,7 +90,7 @@ def is_trivial(turn: Turn) -> bool:
     if not turn.user.strip():
         return True
     if is_assent(turn.user):
-        return not any(changes(tool) or _ANSWERED.match(tool.output) for tool in turn.tools) and (
+        return not any(changes(tool) or _answer(tool) for tool in turn.tools) and (
             turn.status == "failed" or not _tells(turn.assistant)
         )
     return not turn.assistant.strip() and not turn.tools
@@ -167,9 +168,9 @@ def _decided(turn: Turn) -> list[str]:
     """Return what the person answered to questions of tools, and which tool calls they refused."""
     found = []
     for tool in turn.tools:
-        reason = work.refusal(tool.output)
-        if answered := _ANSWERED.match(tool.output):
-            found.append(f"The user answered: {_clip(_one_line(answered[1]))}")
+        reason = work.refusal(tool)
+        if answered := _answer(tool):
+            found.append(f"The user answered: {_clip(_one_line(answered))}")
         elif reason is not None:
             call = tool.input if tool.name.lower() in SHELLS else ""
             files = [work.within(path, turn.cwd) for path in work.files(tool.name, tool.input)]
@@ -179,6 +180,11 @@ def _decided(turn: Turn) -> list[str]:
     return list(dict.fromkeys(found))[:_MAX_LINES]
 
 
+def _answer(tool: ToolCall) -> str:
+    answered = _ANSWERED.match(tool.output) if tool.name.lower() in _ASKING else None
+    return answered[1] if answered else ""
+
+
 def _files(turn: Turn) -> list[str]:
     ran = [tool for tool in turn.tools if not tool.failed or tool.name.lower() in SHELLS]
     found = [path for tool in ran for path in work.files(tool.name, tool.input)]
@@ -186,9 +192,7 @@ def _files(turn: Turn) -> list[str]:
 
 
 def _commands(turn: Turn) -> list[str]:
-    shell = [
-        t.input for t in turn.tools if t.name.lower() in SHELLS and work.refusal(t.output) is None
-    ]
+    shell = [t.input for t in turn.tools if t.name.lower() in SHELLS and work.refusal(t) is None]
     return [_code(command) for command in dict.fromkeys(shell)][:5]
 
 

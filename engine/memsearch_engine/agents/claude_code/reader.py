@@ -80,6 +80,8 @@ _SHELL_OUTPUT = re.compile(r"<bash-(?:stdout|stderr)>(.*?)</bash-(?:stdout|stder
 _SYNTHETIC = "<synthetic>"
 #: The beginning of a message from a server: a chat, a webhook.
 _CHANNEL = "<channel source="
+#: The beginnings of the lines of a local command.
+_LOCAL_COMMAND = re.compile(r"\s*<(?:command-name|local-command-caveat)>")
 _COMMAND = re.compile(r"\s*<command-message>")
 _COMMAND_NAME = re.compile(r"<command-name>\s*(/?[^<\s]{1,200})\s*</command-name>")
 _COMMAND_WORDS = re.compile(r"<command-args>(.*)</command-args>", re.S)
@@ -146,14 +148,16 @@ class _Scanner(LinkedScanner):
 
     def feed(self, offset: int, raw: bytes) -> tuple[str, int] | None:
         line = _decode(raw)
-        # a local command may stand between the rewind and the next prompt
         parent = None if line.isSidechain else text_of(line.parentUuid) or None
-        found = self._turn(offset, line)
+        name, found = _turn_id(line), self._turn(offset, line)
+        if found:
+            self.facts.setdefault("root", name)
         if (
-            found
-            and parent is None
-            and self.facts.setdefault("root", found[0]) != found[0]
+            parent is None
             and self._is_linked
+            and self.facts.get("root", name) != name
+            # a local command may stand between the rewind and the next prompt
+            and (found or _is_local_command(line))
         ):
             parent = ""
         if line.uuid and not line.isSidechain:
@@ -198,6 +202,11 @@ class _OfSubAgent(_Scanner):
 def _aside(line: _Line, facts: dict[str, str]) -> bool:
     """Return whether the line belongs to a sub-agent, in a file that is not the sub-agent's own."""
     return bool(line.isSidechain) and "parent" not in facts
+
+
+def _is_local_command(line: _Line) -> bool:
+    is_own = line.type == "user" and not line.isSidechain
+    return is_own and bool(_LOCAL_COMMAND.match(blocks_text(line.content())))
 
 
 def _turn_id(line: _Line) -> str:
@@ -267,7 +276,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
         elif line.type == "user" and line.turnOrigin == "task_notification":
             _reported(tools, blocks_text(content))
         elif line.type == "user":
-            turn.outside = turn.outside or blocks_text(content).lstrip().startswith(_CHANNEL)
+            turn.outside = turn.outside or _is_of_channel(blocks_text(content))
             _results(turn, tools, content)
         elif line.isApiErrorMessage:
             turn.status = "failed"
@@ -339,8 +348,14 @@ def _typed_ahead(turn: Turn, tools: dict[str, ToolCall], attachment: Any) -> Non
     )
     if attachment.get("commandMode") == "task-notification":
         _reported(tools, words)
-    elif words.strip() and not _MACHINE.match(words):
+        return
+    turn.outside = turn.outside or _is_of_channel(words)
+    if words.strip() and not _MACHINE.match(words):
         turn.add_prompt(words)
+
+
+def _is_of_channel(text: str) -> bool:
+    return without_blocks(text, _ADDED).lstrip().startswith(_CHANNEL)
 
 
 def _reported(tools: dict[str, ToolCall], text: str) -> None:

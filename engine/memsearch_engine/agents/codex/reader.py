@@ -59,6 +59,8 @@ _ROLLOUT = re.compile(
 _PREAMBLE = re.compile(
     r"\A(?:Command: .*\n)?(?:Chunk ID: .*\n)?(?:Wall time: .*\n)?(?:.*\n){0,4}?Output:\n"
 )
+#: The output of a tool call that the person refused. Codex records no failure with it.
+_REJECTED = re.compile(r"\s*(?:exec command|patch) rejected by user\s*")
 _EXIT = re.compile(r"^Process exited with code (\d+)$|^Exit code: (\d+)$", re.M)
 #: The text that an IDE or the desktop app puts before a request (``USER_MESSAGE_BEGIN`` in Codex'
 #: own source), and the name of an image after it.
@@ -443,7 +445,9 @@ def _output(value: Any) -> tuple[str, bool]:
             return text, code not in (0, None)
         except (msgspec.DecodeError, AttributeError):
             pass
-    if code := _EXIT.search(text[:400]):
+    if _REJECTED.fullmatch(text):
+        failed = True
+    elif code := _EXIT.search(text[:400]):
         failed = (code[1] or code[2]) != "0"
     return _PREAMBLE.sub("", text, count=1), failed
 

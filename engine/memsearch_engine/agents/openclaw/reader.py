@@ -5,6 +5,7 @@ Its events are JSON or, if large, zstd. Older versions have JSON lines.
 Both contain the same events. A turn begins with a user message that a person or a program sent.
 Heartbeats, which the gateway sends to itself, begin no turn, and their answers belong to no turn. A
 message of another session begins no turn either; it is outside content of the turn around it.
+Messages of other people that the gateway puts before a prompt are outside content of its turn.
 Events form a tree by ``parentId``, and a ``leaf`` event names the event that the next one follows.
 A rewind copies all events into a new session and adds a ``leaf`` event. The turns of the branch
 that it left are replaced by the next turn.
@@ -68,17 +69,20 @@ _HEARTBEAT = re.compile(
 )
 #: The beginning of a message of another session.
 _INTER_SESSION = "[Inter-session message]"
+#: The beginning of messages of other people.
+_OTHERS = "[Chat messages since your last reply - for context]"
 #: What the gateway puts before a person's message: a time or a channel (``ENVELOPE_CHANNELS`` in
 #: OpenClaw's own source), attachments, messages of other people, events, hints, blocks of metadata
 #: (with a mark since 2026.8.1), memory, the name of a scheduled job.
 _METADATA = re.compile(
     r"\A\s*(?:\[[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d[^\]\n]*\]\s*|\[cron:[^\]\n]+\]\s*|"
     r"\[(?:WebChat|WhatsApp|Telegram|Signal|Slack|Discord|Google Chat|iMessage|Teams|Matrix|Zalo|"
-    r"BlueBubbles) [^\]\n]*\d[^\]\n]*\]\s*|\[media attached[: ][^\n]*\]\s*?(?:\n\s*|\Z)|"
+    r"BlueBubbles) [^\]\n]*(?:\d:\d\d|\bid:\d)[^\]\n]*\]\s*|"
+    r"\[media attached[: ][^\n]*\]\s*?(?:\n\s*|\Z)|"
     r"To send an image back, prefer the message tool [^\n]*\s*|\[message_id: [^\]\n]*\]\s*|"
-    r"\[Chat messages since your last reply - for context\].*?"
+    rf"{re.escape(_OTHERS)}.*?"
     r"\[Current message - respond to this\]\s*|"
-    r"System(?: \(untrusted\))?: (?:\[\d|Exec )[^\n]*\s*|"
+    r"System(?: \(untrusted\))?: (?:\[[^\]\n]*\d:\d\d|Exec )[^\n]*\s*|"
     r"Delivery: (?:to send|Final assistant|No visible)[^\n]*\s*|"
     r"requester_profile is the verified [^\n]*\s*|"
     r"(?:Context|Untrusted context \(metadata[^\n)]*\)):\n"
@@ -208,7 +212,13 @@ def _prompt(event: dict[str, Any]) -> str:
 
 def _is_of_another_session(message: dict[str, Any]) -> bool:
     kind = table_of(message, "provenance").get("kind")
-    return kind == "inter_session" or blocks_text(message.get("content")).startswith(_INTER_SESSION)
+    text = _METADATA.sub("", blocks_text(message.get("content")))
+    return kind == "inter_session" or text.startswith(_INTER_SESSION)
+
+
+def _has_messages_of_others(message: dict[str, Any]) -> bool:
+    before = _METADATA.match(blocks_text(message.get("content")))
+    return before is not None and _OTHERS in before[0]
 
 
 def _parse_lines(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
@@ -241,6 +251,7 @@ def _parse(events: Iterable[dict[str, Any]], facts: dict[str, str]) -> list[Turn
                     user=prompt,
                     tools=[],
                     status="interrupted",
+                    outside=_has_messages_of_others(message),
                 )
                 turns.append(turn)
         elif turn is not None and role == "assistant":

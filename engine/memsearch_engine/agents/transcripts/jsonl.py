@@ -119,7 +119,8 @@ class LinkedScanner(Scanner):
         return found
 
     def _root(self, parent: str | None) -> str | None:
-        return None if parent is None else self._roots.get(parent, parent)
+        # lines without an id are stored under ""
+        return self._roots.get(parent, parent) if parent else parent
 
 
 def replaced_turns(
@@ -197,7 +198,7 @@ class Offsets(msgspec.Struct):
     after: dict[str, str] = {}
 
 
-_LAYOUT = 6
+_LAYOUT = 7
 
 
 class JsonlConversation(Conversation):

@@ -4,9 +4,9 @@ Checked with OpenCode 1.18.
 
 A turn is a user message and the assistant messages that name it as their parent, one per step of
 the model. A context compaction is a user message too; its part shows it. A user message of the
-client alone ("Continue if you have next steps" after a compaction, "Summarize the task tool output
-above" after a command's sub-agent) continues the turn before it. A command that the person ran with
-``!`` is a turn. The session of a sub-agent names its parent.
+client or a plugin alone ("Continue if you have next steps" after a compaction, "Summarize the task
+tool output above" after a command's sub-agent) continues the turn before it. A command that the
+person ran with ``!`` is a turn. The session of a sub-agent names its parent.
 
 **A turn is named by the id of the user message in the session where it was first sent.** A fork
 copies messages under new ids but with their old times, which lie before the fork began. The copy
@@ -71,7 +71,8 @@ class MessageConversation(Conversation):
             )
             rows = db.execute(
                 "SELECT m.id, m.data, EXISTS (SELECT 1 FROM part p WHERE p.message_id = m.id AND "
-                "(p.data LIKE '%\"compaction\"%' OR p.data LIKE '%\"synthetic\"%')) FROM message m "
+                "(p.data LIKE '%\"compaction\"%' OR p.data LIKE '%\"synthetic\"%' "
+                "OR p.data LIKE '%\"ignored\"%')) FROM message m "
                 "WHERE m.session_id=? ORDER BY m.time_created, m.id",
                 (where.session,),
             ).fetchall()
@@ -108,8 +109,11 @@ class MessageConversation(Conversation):
                 asked, data = self._turns[wanted][0]
                 turn = self._new(wanted, data)
                 turn.aliases = [asked] if asked != wanted else []
+                parts = {name: _parts(db, name) for name, _ in self._turns[wanted]}
                 for name, data in self._turns[wanted]:
-                    self._add(turn, name == asked, data, _parts(db, name))
+                    self._add(turn, name == asked, data, parts[name])
+                if any(map(_is_shell, parts[asked])):
+                    turn.user = f"!{turn.tools[0].input if turn.tools else ''}"
                 if not turn.outside and any(call.name in SUB_AGENTS for call in turn.tools):
                     turn.outside = self._sub_agents_read_outside(db)
                 found.append(turn)
@@ -135,15 +139,14 @@ class MessageConversation(Conversation):
             kind = _kind(part)
             if kind not in _KNOWN:
                 count(self.unknown, kind)
-            elif asked and not part.get("synthetic"):
+            elif asked and not _is_not_typed(part):
                 turn.user = "\n".join(text for text in (turn.user, _typed(part)) if text)
-            elif asked and part.get("text") == _SHELL:
-                turn.user, turn.status = "!", "done"
+            elif asked and _is_shell(part):
+                turn.status = "done"
             elif kind == "text" and not asked:
                 turn.say(text_of(part.get("text")))
             elif kind == "tool":
                 self._tool(turn, part)
-                turn.user += turn.tools[-1].input if turn.user == "!" else ""
         if asked:
             turn.user = turn.user or attached(parts)
         if asked:
@@ -222,10 +225,17 @@ def _parts(db: Any, message: str) -> list[dict[str, Any]]:
 
 
 def _is_of_client(parts: list[dict[str, Any]]) -> bool:
-    """Return whether the client alone wrote a user message, and no command follows it."""
-    return bool(parts) and all(
-        part.get("synthetic") is True and part.get("text") != _SHELL for part in parts
-    )
+    """Return whether no person wrote a user message, and no command follows it."""
+    return bool(parts) and all(_is_not_typed(part) and not _is_shell(part) for part in parts)
+
+
+def _is_not_typed(part: dict[str, Any]) -> bool:
+    """Return whether the client (``synthetic``) or a plugin (``ignored``) wrote a part."""
+    return bool(part.get("synthetic") or part.get("ignored"))
+
+
+def _is_shell(part: dict[str, Any]) -> bool:
+    return bool(part.get("synthetic")) and part.get("text") == _SHELL
 
 
 def _typed(part: dict[str, Any]) -> str:
