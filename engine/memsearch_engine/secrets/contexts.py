@@ -33,17 +33,19 @@ LETTERS: tuple[Rule, ...] = (
     _argument("security", "-[pPw]"),
     _argument("ssh-keygen", "-[NP]"),
     _argument("dsadd dsmod", "-pwd"),
-    _argument("netsh", "key"),
     _argument("networksetup", r"-setairportnetwork\s+\S{1,20}\s+\S{1,60}"),
     _argument("iscsiadm", r"\S{0,60}password[ \t]+-v"),
     _argument("mc", r"alias[ \t]+set[ \t]+\S{1,40}[ \t]+\S{1,200}[ \t]+\S{1,100}", words="alias"),
-    _argument("ngrok", "(?:add-)?authtoken"),
     _argument("qpdf", "--encrypt"),
     _argument("qpdf", r"--encrypt[ \t]+\S{1,100}"),
-    _argument("dotnet", r"user-secrets[ \t]+set[ \t]+[\"']?[\w:.-]{1,80}[\"']?"),
     _argument("keytool jarsigner", "-(?:src|dest)?(?:store|key)pass"),
     _argument("keytool jarsigner", "-(?:key|deststore|destkey)pass"),
     _argument("rclone", r"config\s+create[^\n|;]{0,120}?\b(?:pass(?:word)?|\w{0,20}key|token)"),
+    _argument(  # digits alone are a port
+        "airflow mosquitto_pub mosquitto_sub",
+        "(?i:-pw?|--?password)",
+        r"[\"'`]?(\d*[^\s\d\"'`$<>|;,(){}\[\]\\/&*-][^\s\"'`|;<>\\]{3,200})",
+    ),
     _argument("useradd usermod adduser", "(?:-p|--password)"),
     rule(
         "terraform-default",
@@ -94,19 +96,10 @@ LETTERS: tuple[Rule, ...] = (
         rf"(?:\\n)?[\"']\s*\|\s*{_PIPED}",
     ),
     _argument("ldappasswd", "-[sa]"),
-    _argument("cargo npm vault", "login", words="login"),
     _argument(r"knife check_\w{2,20}", "-[pP]", words="knife check_"),
-    _argument("nuget", "(?i:setapikey)"),
-    _argument("ansible-vault", "encrypt_string"),
-    _argument("rclone", "obscure"),
     _argument("htpasswd", r"(?:-\w+\s+){0,4}-\w{0,4}n\w{0,4}\s+(?:-\w+\s+){0,4}[\w.@]\S{0,80}"),
-    _argument("dsmc", r"set[ \t]+password"),
-    _argument("dsmc", r"set[ \t]+password[ \t]+\S{1,80}"),
     _argument("dscl", r"-passwd[ \t]+\S{1,80}"),
     _argument("dscl", r"-passwd[ \t]+\S{1,80}[ \t]+\S{1,80}"),
-    _argument("openssl", r"passwd(?:[ \t]+-\w{1,8}){0,3}"),
-    _argument("redis-cli valkey-cli", r"(?:AUTH|auth)(?:[ \t]+default)?"),
-    _argument("bw", r"(?:unlock|login[ \t]+\S{1,80})", words="unlock login"),
     _argument("altool notarytool", "(?:-p|--password)"),
     rule(
         "protocol-password",
@@ -263,6 +256,22 @@ LETTERS: tuple[Rule, ...] = (
         r"fill|type)\(\s*|,\s*)"
         rf"[\"']{_L}[\"']\s*\)",
     ),
+)
+
+#: The option before the value is a word, so a sentence about the program can match, too.
+COMMANDS: tuple[Rule, ...] = (
+    _argument("netsh", "key"),
+    _argument("ngrok", "(?:add-)?authtoken"),
+    _argument("dotnet", r"user-secrets[ \t]+set[ \t]+[\"']?[\w:.-]{1,80}[\"']?"),
+    _argument("cargo npm vault", "login", words="login"),
+    _argument("nuget", "(?i:setapikey)"),
+    _argument("ansible-vault", "encrypt_string"),
+    _argument("rclone", "obscure"),
+    _argument("dsmc", r"set[ \t]+password"),
+    _argument("dsmc", r"set[ \t]+password[ \t]+\S{1,80}"),
+    _argument("openssl", r"passwd(?:[ \t]+-\w{1,8}){0,3}"),
+    _argument("redis-cli valkey-cli", r"(?:AUTH|auth)(?:[ \t]+default)?"),
+    _argument("bw", r"(?:unlock|login[ \t]+\S{1,80})", words="unlock login"),
 )
 
 #: Tokens that are known by their place.

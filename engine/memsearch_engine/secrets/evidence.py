@@ -166,3 +166,9 @@ def _weights() -> dict[str, float]:
 def common_words() -> frozenset[str]:
     """Return common words. ``tests/secrets/words.py`` makes their list and names its sources."""
     return frozenset(_read("words.txt").split())
+
+
+def is_common(value: str) -> bool:
+    """Whether *value* is a common word, or a form of one."""
+    word = value.lower().rstrip(".,;:!?")
+    return any(word.removesuffix(end) in common_words() for end in ("", "s", "d", "ed"))

@@ -322,6 +322,19 @@ def is_certain(value: str, *, camel: bool = False) -> bool:
     return value.isalpha() or any(char.isalnum() for char in value)
 
 
+_VERSION_OR_STEP = re.compile(r"\d+\.\d+\w*$|(?i:step|stage|part|page|user|v)\d{1,2}$")
+
+
+def is_in_place(rule: str, value: str) -> bool:
+    """Whether a match of a place's rule is a password, which may have letters only.
+
+    A version or a numbered word after a name is none.
+    """
+    if rule == "user-password" and _VERSION_OR_STEP.match(value):
+        return False
+    return is_certain(value) or is_chosen(value)
+
+
 #: Identifiers, encodings and numbered documents.
 NAME_OF_CODE = re.compile(
     r"[A-Z][a-z]+-(?:19|20)\d\d|[A-Za-z_][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+|"

@@ -21,8 +21,8 @@ _SECRET = r"(?:passw|passphrase|pwd|secret|token|api_?key|_pass|_pw)"
 _COMMANDS = (
     r"mongo(?:sh|dump|restore|export|import)?|psexec(?:64)?(?:\.exe)?|"
     r"sqlcmd|bcp|xfreerdp3?|wfreerdp|rdesktop|winexe|netexec|nxc|"
-    r"crackmapexec|airflow|pihole|hydra|medusa|ncrack|evil-winrm|smbmap|plink|pscp|puttygen|influx|cqlsh|"
-    r"clickhouse-client|ipmitool|mosquitto_(?:pub|sub)|aria2c|svn|"
+    r"crackmapexec|pihole|hydra|medusa|ncrack|evil-winrm|smbmap|plink|pscp|puttygen|influx|cqlsh|"
+    r"clickhouse-client|ipmitool|aria2c|svn|"
     r"vncviewer|runas|schtasks|wmic|taskkill|impala-shell|beeline|"
     r"couchbase-cli|cbq|rclone|proxmox-backup-client|oc|argocd|mc|jfrog"
 )
@@ -65,9 +65,9 @@ LETTERS: tuple[Rule, ...] = (
     ),
     rule(
         "command-password",
-        "mongo psexec sqlcmd bcp freerdp rdesktop winexe nxc netexec crackmap airflow "
+        "mongo psexec sqlcmd bcp freerdp rdesktop winexe nxc netexec crackmap "
         "pihole hydra medusa ncrack winrm smbmap plink pscp putty influx cqlsh "
-        "click ipmi mosq aria svn vnc runas schtasks wmic taskkill impala "
+        "click ipmi aria svn vnc runas schtasks wmic taskkill impala "
         "beeline couch cbq rclone proxmox oc argocd mc jfrog",
         rf"(?i)\b(?:{_COMMANDS})\b[^\n|;]{{0,160}}?\s(?:-p|-pw|-pass|"
         rf"--?password|/p:|/pass:|/rp)(?:[ =]|[ \t]){{0,2}}{_A}",

@@ -19,10 +19,10 @@ import msgspec
 
 from memsearch_engine.core.home import Home
 from memsearch_engine.secrets import blocks, contexts, linear, named, places, prose
+from memsearch_engine.secrets.evidence import is_common
 from memsearch_engine.secrets.fingerprint import fingerprint, unkeyed
 from memsearch_engine.secrets.judge import (
-    is_certain,
-    is_chosen,
+    is_in_place,
     is_mixed,
     is_reference,
     is_token,
@@ -226,9 +226,10 @@ def _tokens(text: str, lower: str) -> Iterator[Span]:
 #: Every rule with words, and a function that judges a match by the rule's name and the value.
 _RULES: tuple[tuple[Rule, Callable[[str, str], bool]], ...] = (
     *((rule, is_token) for rule in (*TOKENS, *PLACES)),
+    *((rule, is_in_place) for rule in (*places.LETTERS, *contexts.LETTERS)),
     *(
-        (rule, lambda _, value: is_certain(value) or is_chosen(value))
-        for rule in (*places.LETTERS, *contexts.LETTERS)
+        (rule, lambda name, value: is_in_place(name, value) and not is_common(value))
+        for rule in contexts.COMMANDS
     ),
     *((rule, lambda _, value: is_mixed(value)) for rule in places.MIXED),
     *((rule, lambda _, value: len(set(value)) > 5) for rule in (*places.SHAPES, *contexts.SHAPES)),

@@ -162,11 +162,12 @@ TOKENS: tuple[Rule, ...] = (
     _token(
         "uuid-token", "waka_ sdk- mob-", r"(?:waka_(?:sec_)?|sdk-|mob-)[0-9a-f]{8}-[0-9a-f-]{27}"
     ),
-    # a vendor that is not known: letters of both cases with digits after a short prefix
-    _token(
+    # a vendor that is not known: letters of both cases with digits after a short prefix; not a pod
+    rule(
         "random-token",
         "_ -",
-        r"[a-z][a-z0-9]{1,8}[_-](?:[A-Za-z0-9]{1,12}[_-]){0,2}[A-Za-z0-9]{24,}",
+        r"\bpods?[ /][\w-]+|"
+        rf"{_LEFT}([a-z][a-z0-9]{{1,8}}[_-](?:[A-Za-z0-9]{{1,12}}[_-]){{0,2}}[A-Za-z0-9]{{24,}})",
         not_before=_BASE64 | {"-", "_", "."},
     ),
     rule(
