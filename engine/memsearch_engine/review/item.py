@@ -10,7 +10,7 @@ import msgspec
 from memsearch_engine.core.ids import digest
 
 if TYPE_CHECKING:
-    from memsearch_engine.injection.supersession import Supersession
+    from memsearch_engine.injection.api import Supersessions
     from memsearch_engine.journal.history import Change
     from memsearch_engine.journal.targets import Target
     from memsearch_engine.longterm.api import LongTerm
@@ -108,7 +108,7 @@ class Parts(Protocol):
     trust: Trust
     conflicts: Conflicts
     repair: Repair
-    supersession: Supersession
+    supersession: Supersessions
     staleness: Staleness
     secrets: Secrets
 
