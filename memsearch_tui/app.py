@@ -17,7 +17,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen, Screen
 from textual.theme import Theme
 
-from memsearch_tui.aside import OURS, SHOWN_AFTER_S, WRITES, read
+from memsearch_tui.aside import ACTION, OURS, SHOWN_AFTER_S, WRITES, read
 from memsearch_tui.commands import OffersCommands, PaletteCommand
 from memsearch_tui.library import Item, Library, ProjectRow
 from memsearch_tui.painted import ChangedCells, Painted
@@ -188,6 +188,7 @@ class MemsearchApp(App[int]):
 
         For a key of the home screen, first wait until the note under the cursor is read.
         """
+        ACTION.set(action)
         if isinstance(default_namespace, BrowseScreen):
             await default_namespace.settled(_READ_S)
         return await super().run_action(action, default_namespace, namespaces)
@@ -206,6 +207,10 @@ class MemsearchApp(App[int]):
         """Name the key for the text that the mouse selected."""
         if self.screen.get_selected_text():
             self.notify("ctrl+c copies the selected text")
+
+    def action_help_quit(self) -> None:
+        """Say how to quit: ctrl+c without selected text is often meant as that."""
+        self.notify("ctrl+q quits")
 
     def copy_to_clipboard(self, text: str) -> None:
         """Copy *text*, and say so."""

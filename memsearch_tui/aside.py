@@ -13,6 +13,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any, ClassVar, TypeVar
 
 from textual import events
@@ -23,6 +24,8 @@ from textual.widgets import Static
 
 T = TypeVar("T")
 SHOWN_AFTER_S = 0.3
+#: The action that runs, as its binding names it.
+ACTION: ContextVar[object] = ContextVar("ACTION", default="")
 
 
 class Lane:
@@ -147,8 +150,9 @@ async def attend(
 
     It is awaited within a key's action, so later keys wait. When it takes longer than a moment, a
     screen shows what is running and keys work again: escape leaves it. Other keys are passed on
-    at the end, if *screen* and its focus are still the same. The result of a read that was left is
-    dropped. A write goes on, and *then* is called when it is done.
+    at the end, if all went well and *screen* and its focus are still the same. Keys of the action
+    that waits are not: an impatient second `d` deletes nothing. The result of a read that was left
+    is dropped. A write goes on, and *then* is called when it is done.
     """
 
     def settle(done: asyncio.Future[T]) -> None:
@@ -168,8 +172,10 @@ async def attend(
     def left(is_done: bool | None) -> None:
         if is_done:
             settle(future)
-            if screen.app.screen is screen and screen.focused is focused:
-                for key in working.keys:
+            is_same = screen.app.screen is screen and screen.focused is focused
+            for key in working.keys if is_same and future.exception() is None else ():
+                found = screen.active_bindings.get(key.key)
+                if found is None or found.binding.action != action:
                     screen.app.post_message(events.Key(key.key, key.character))
         elif is_write:
             screen.app.notify(f"{what} goes on by itself")
@@ -177,7 +183,7 @@ async def attend(
         else:
             future.cancel()
 
-    focused = screen.focused
+    focused, action = screen.focused, ACTION.get()
     working = WorkingScreen(what, future, is_write=is_write)
     screen.app.push_screen(working, left)
 
@@ -193,7 +199,7 @@ class WorkingScreen(ModalScreen[bool]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Leave", id="working.leave", priority=True),
-        Binding("q,ctrl+q", "app.quit", "Quit", show=False),
+        Binding("q,ctrl+q", "app.quit", "Quit", show=False, priority=True),
     ]
     DEFAULT_CSS = """
     WorkingScreen { align: center middle; background: $background 60%; }

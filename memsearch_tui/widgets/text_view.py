@@ -50,6 +50,8 @@ class TextView(Lines):
             marks: highlighted words; case is ignored.
             keep_place: keep the scroll position.
         """
+        if not keep_place and self.is_attached and self in self.screen.selections:
+            self.screen.selections = {}  # of the text before
         place = self.scroll_offset.y if keep_place else 0
         self._rows = [[(shown(drawable(text)), tone) for text, tone in row] for row in rows]
         self.marks = [mark.casefold() for mark in marks if mark]
@@ -171,7 +173,7 @@ class TextView(Lines):
             number = self._row_of[index]
             if number == before:
                 part = part.lstrip()
-                last, first = found.split(" ")[-1], part.split(" ")[0]
+                last, first = found.rpartition("\n")[2].split(" ")[-1], part.split(" ")[0]
                 is_cut = f"{last}{first}" in _text(self._rows[number])
                 found = found + part if is_cut else f"{found.rstrip()} {part}"
             else:

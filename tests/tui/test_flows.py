@@ -216,6 +216,8 @@ def test_the_mouse_selects_text_and_a_key_copies_it_as_it_was_written(world):
         + "many words " * 8
         + "\n\n```sh\nmake deploy STAGE="
         + "x" * 60
+        + "\n"
+        + "y" * 70
         + "\n```\n"
     )
     app = world.app()
@@ -238,8 +240,16 @@ def test_the_mouse_selects_text_and_a_key_copies_it_as_it_was_written(world):
         await drag(pilot, (1, code + 1), (52, code + 3))
         await pilot.press("ctrl+c")
         assert f"make deploy STAGE={'x' * 60}".endswith(app.clipboard) and len(app.clipboard) > 30
+        await drag(pilot, (4, code), (30, code + 5))
+        await pilot.press("ctrl+c")
+        last = app.clipboard.split("\n")[-1]
+        assert set(last) == {"y"} and len(last) > 50, "a long word is not cut where it was wrapped"
         await pilot.click("#reader", offset=(5, 30))
         assert not app.screen.get_selected_text()
+        await drag(pilot, (4, 3), (30, code))
+        await pilot.press("right_square_bracket")
+        await until(pilot, lambda: "many words" not in app.screen.panes.reader.text())
+        assert not app.screen.get_selected_text(), "another note is not selected"
 
     drive(app, steps)
 
