@@ -159,3 +159,69 @@ def test_a_change_whose_process_was_killed_is_made_at_the_next_start(notes, monk
         space.reconcile(notes.catalog, "p", "c")
         assert stored(space) == notes.wanted(space)
         assert len(stored(space)) == 2
+
+
+def compare_all(notes: Notes) -> tuple[int, int]:
+    with contextlib.closing(notes.open()) as space:
+        space.embed(space.missing(notes.catalog, "p"))
+        return space.reconcile(notes.catalog, "p", "c")
+
+
+def test_a_ledger_that_an_earlier_version_emptied_is_filled_again(notes):
+    notes.write(1, [f"note {n}" for n in range(30)])
+    notes.scan()
+    assert compare_all(notes) == (30, 0)
+    with contextlib.closing(notes.open()) as space:
+        space.ledger._database.execute("DELETE FROM stored WHERE collection<>''")
+    assert compare_all(notes) == (30, 0)
+    assert compare_all(notes) == (0, 0)
+
+
+@pytest.mark.parametrize("opens_index", [True, False])
+def test_prompts_of_an_earlier_version_are_compared(notes, opens_index):
+    heads = ("" if opens_index else f"<!-- session:s turn:t{n} agent:codex -->\n" for n in range(3))
+    lines = (f"### 10:0{n}\n{head}- note {n}\n" for n, head in enumerate(heads))
+    (notes.folder / "2026-01-01.md").write_text("\n".join(lines))
+    notes.scan()
+    assert compare_all(notes) == (3, 0)
+    assert len(notes.catalog.prompts.missing("p", 9)) == (0 if opens_index else 3)
+    with notes.catalog.database.transaction() as db:  # it changes no ``files.at``
+        db.execute("UPDATE entries SET asked='why?' WHERE id=1")
+        db.execute("UPDATE chunks SET text_hash='new' WHERE entry=1")
+    with contextlib.closing(notes.open()) as space:
+        (name,) = {key.chunk_id for key in notes.catalog.chunk_keys("p") if key.text_hash == "new"}
+        space.embeddings.put({"new": Model().passages(["why?"])[0]})
+        if opens_index:
+            space.ledger._database.put_value("target", space.ledger._database.value("target"))
+    with contextlib.closing(notes.open()) as space:
+        assert space.reconcile(notes.catalog, "p", "c") == (1, 0)
+        assert stored(space)[name] == "new"
+
+
+def test_a_ledger_that_was_forgotten_during_a_comparison_is_filled_by_the_next(notes, monkeypatch):
+    notes.write(1, ["one", "two"])
+    notes.scan()
+    with contextlib.closing(notes.open()) as space:
+        space.embed(space.missing(notes.catalog, "p"))
+        with monkeypatch.context() as patched:  # a search finds no collection on the server
+            patched.setattr(space.ledger, "change", lambda *arguments: space.forget("c"))
+            space.reconcile(notes.catalog, "p", "c")
+        assert space.is_behind("c")
+        assert space.reconcile(notes.catalog, "p", "c") == (2, 0)
+        assert not space.is_behind("c")
+
+
+def test_chunks_that_were_compared_are_forgotten_and_others_not(notes):
+    base = notes.catalog.database
+    notes.write(1, ["one", "two"])
+    notes.scan()
+    with contextlib.closing(notes.open()) as space:
+        space.reconcile(notes.catalog, "p", "c")
+        compared = space.compared_version(notes.catalog, "c")
+        notes.write(2, ["three"])
+        notes.scan()
+        base.forget_written("p", compared)
+        assert base.written_since("p", compared - 1) is None
+        assert len(base.written_since("p", compared)) == 1
+        space.embed(space.missing(notes.catalog, "p"))
+        assert space.reconcile(notes.catalog, "p", "c") == (3, 0)

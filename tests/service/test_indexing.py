@@ -66,6 +66,21 @@ def test_an_index_that_is_being_built_anew_is_behind(box):
     assert behind(box)  # also where the service is killed meanwhile
 
 
+def test_the_catalog_forgets_which_chunks_were_written_once_they_are_compared(box):
+    box.fill()
+    home = Home(box.home.root)
+    with contextlib.closing(Registry(home)) as registry:
+        project = registry.at(locate(str(box.project), home), register=True)
+        with contextlib.closing(Indexer(home, registry, threading.Event(), lambda: None)) as made:
+            for _ in range(2):  # the second one begins after the first has been finished
+                job = IndexJob(project, [])
+                made.enqueue(job)
+                assert job.was_read.wait(60)
+            base = made.catalog.database
+            assert base.written_since(project.id, 0) is None
+            assert base.written_since(project.id, base.version()) == set()
+
+
 def segments(box) -> int:
     """The number of segments of the word index (``words_idx`` of FTS5)."""
     with contextlib.closing(sqlite3.connect(box.home.cache_db)) as db:

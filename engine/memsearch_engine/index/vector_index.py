@@ -55,6 +55,15 @@ def complete_indexes(home: Home) -> dict[str, EmbeddingSettings]:
     return {name: made_with for _, name, made_with in found}
 
 
+def forget_compared(
+    catalog: Catalog, project: str, collection: str, indexes: Iterable[VectorIndex]
+) -> None:
+    """Let the catalog forget the written chunks of a project that all indexes have compared."""
+    found = [index.compared_version(catalog, collection) for index in indexes]
+    compared = [version for version in found if version is not None]
+    catalog.database.forget_written(project, min(compared, default=catalog.database.version()))
+
+
 class _Settled(msgspec.Struct):
     """How far a collection has the chunks of a catalog.
 
@@ -291,11 +300,12 @@ class VectorIndex:
                 for name, row in new.items()
             ]
             self._search.change(collection, set(gone), cached)
-        settled.advance(version, some, difference.lacking)
-        self._settled[collection] = settled
-        if not settled.lacking and self.ledger.settled_stamp(collection) != stamp:
-            self.ledger.set_settled(collection, stamp)
-        self._behind.discard(collection)
+        with self._database.lock:
+            if self._settled.get(collection) is settled:  # no search had to create the collection
+                settled.advance(version, some, difference.lacking)
+                if not settled.lacking and self.ledger.settled_stamp(collection) != stamp:
+                    self.ledger.set_settled(collection, stamp)
+                self._behind.discard(collection)
         return len(new), len(gone)
 
     def _settled_of(self, catalog: Catalog, project: str, collection: str) -> _Settled:
@@ -305,15 +315,22 @@ class VectorIndex:
             version = catalog.database.version()
             is_equal = self.ledger.settled_stamp(collection) == catalog.files.stamp(project)
             settled = _Settled(catalog, project, version if is_equal else None)
+            self._settled[collection] = settled
         return settled
+
+    def compared_version(self, catalog: Catalog, collection: str) -> int | None:
+        """Return the version of a catalog that was last compared; None: all chunks are due."""
+        settled = self._settled.get(collection)
+        return settled.version if settled and settled.catalog is catalog else None
 
     def _ensure(self, collection: str) -> None:
         """Open a collection on the server. If it had to be created, clear its ledger."""
         if self.server is not None and self.server.ensure(collection, self.embedder.dimension):
-            self.ledger.forget(collection)
-            self._settled.pop(collection, None)
-            self._search.forget(collection)
-            self._behind.add(collection)
+            with self._database.lock:
+                self.ledger.forget(collection)
+                self._settled.pop(collection, None)
+                self._search.forget(collection)
+                self._behind.add(collection)
 
     def _verify(self, server: MilvusServerStore, collection: str) -> None:
         """Compare the ledger with the rows on a server, once per process.

@@ -30,7 +30,7 @@ from memsearch_engine.index import embed_http
 from memsearch_engine.index.milvus import reason_of
 from memsearch_engine.index.rows import Failure, IndexResult
 from memsearch_engine.index.scan import Scan, scan
-from memsearch_engine.index.vector_index import VectorIndex
+from memsearch_engine.index.vector_index import VectorIndex, forget_compared
 from memsearch_engine.longterm import fact_history, searchable
 from memsearch_engine.search.supersession.notes import Comparer
 from memsearch_engine.service.commands import (
@@ -413,6 +413,7 @@ class IndexThread:
         work = ProjectWork(job, found, start, [], settings.warnings, self._state.problem)
         for space in self._state.spaces:
             self._with_space(work, space)
+        forget_compared(self._state.catalog, project.id, project.collection, self._state.spaces)
         return work
 
     def _with_space(self, work: ProjectWork, space: VectorIndex) -> None:

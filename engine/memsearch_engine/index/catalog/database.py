@@ -82,10 +82,17 @@ class CatalogDatabase:
         if len(written) > _REMEMBERED:
             self._written[project], self._forgotten[project] = {}, self._writes + 1
 
+    def forget_written(self, project: str, version: int) -> None:
+        """Forget the chunks that were written up to a version, which all indexes have compared."""
+        with self._write_lock:
+            written = self._written.get(project, {})
+            self._written[project] = {name: at for name, at in written.items() if at > version}
+            self._forgotten[project] = max(version, self._forgotten.get(project, 0))
+
     def written_since(self, project: str, version: int) -> set[str] | None:
         """Return the chunks of a project that were written after a version of this object.
 
-        None: they were too many to remember.
+        None: they are forgotten.
         """
         with self._write_lock:
             if version < self._forgotten.get(project, 0):

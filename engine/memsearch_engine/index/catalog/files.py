@@ -120,7 +120,14 @@ class IndexedFiles:
         rows = self._database.query(
             "SELECT path, hash, at FROM files WHERE project=? ORDER BY path", (project,)
         )
-        return digest(*(f"{path}\n{hash_}\n{at}" for path, hash_, at in rows), size=16)
+        # earlier versions do not change ``at`` when they add prompts
+        ((unasked,),) = self._database.query(
+            "SELECT count(*) FROM entries"
+            " WHERE project=? AND asked IS NULL AND agent<>'' AND turn<>''",
+            (project,),
+        )
+        files = (f"{path}\n{hash_}\n{at}" for path, hash_, at in rows)
+        return digest(str(unasked), *files, size=16)
 
     # -- writing
 

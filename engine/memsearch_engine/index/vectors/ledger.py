@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from memsearch_engine import __version__
 from memsearch_engine.index.vectors.database import VectorDatabase
 
 _BATCH = 500  # chunk ids in one query
@@ -94,17 +95,31 @@ class VectorLedger:
 
     def settled_stamp(self, collection: str) -> str:
         """Return the stamp of the catalog that a collection equals; '' if it may differ."""
-        return self._database.value(_settled(collection))
+        stamp, _, count = self._database.value(_settled(collection)).partition(" ")
+        return stamp if count == str(self.count(collection)) else ""
 
     def set_settled(self, collection: str, stamp: str) -> None:
         """Record that a collection has all chunks of the catalog. The next change ends that."""
-        self._database.put_value(_settled(collection), stamp)
+        self._database.put_value(_settled(collection), f"{stamp} {self.count(collection)}")
 
     def set_target(self, target: str) -> None:
-        """Set what the ledger describes, with the version of the terms. Other records go."""
-        if self._database.value("target") not in ("", target):
-            self._database.execute("DELETE FROM stored")
-        self._database.put_value("target", target)
+        """Set what the ledger describes, with the version of the terms. Other records go.
+
+        The row has this version of memsearch as its text hash. Earlier versions, which do not know
+        the settled stamps, replace the row without it when they open the ledger.
+        """
+        with self._database.transaction() as db:
+            row = "SELECT scalars, text_hash FROM stored WHERE collection='' AND chunk_id='target'"
+            before, version = db.execute(row).fetchone() or ("", "")
+            if before not in ("", target):
+                db.execute("DELETE FROM stored")
+            elif version != __version__:
+                db.execute("DELETE FROM stored WHERE collection='' AND chunk_id LIKE 'settled %'")
+            db.execute(
+                "INSERT OR REPLACE INTO stored (collection, chunk_id, scalars, text_hash)"
+                " VALUES ('', 'target', ?, ?)",
+                (target, __version__),
+            )
 
     # -- with vectors
 
