@@ -399,9 +399,8 @@ class IndexThread:
         while not self._sources.prompts_wanted and (
             unwanted := self._state.catalog.prompts.chunks_with_prompt(project.id, PROMPTS_AT_ONCE)
         ):
-            self._state.catalog.prompts.put(
-                dict.fromkeys(unwanted)
-            )  # before they are embedded or stored
+            # before they are embedded or stored
+            self._state.catalog.prompts.put(dict.fromkeys(unwanted))
         found.failed += bad
         if self._state.is_behind([project]):
             self._state.catalog.files.set_scanned(project.id)
