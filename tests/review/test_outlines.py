@@ -14,8 +14,8 @@ from memsearch_engine.core.home import Home
 from memsearch_engine.core.settings import load
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.scan import scan
-from memsearch_engine.journal import files
-from memsearch_engine.journal.outline import shingles_of
+from memsearch_engine.journal import files, unmangle
+from memsearch_engine.journal.outline import Look, shingles_of
 from memsearch_engine.journal.parse import parse
 from memsearch_engine.review.repetitions import repetitions
 
@@ -143,6 +143,29 @@ def test_a_file_without_cases_is_not_parsed_and_a_changed_one_is(memory, monkeyp
     changed.write_text(text_of("2026-03-02", ["- API Error: 500"]))
     assert [case.kind for case in memory.review.cases()] == ["held", "repair"]
     assert set(paths) == {str(changed)}
+
+
+def test_the_scan_repairs_nothing_and_names_each_file_that_review_may_repair(memory, monkeypatch):
+    fill(memory, 2)
+    note = "### 10:{}\n<!-- session:a turn:a{} -->\n- one\n<!-- session:b turn:b{} -->\n- other\n"
+    contents = {
+        "2026-05-01": "### 10:00\n- x\n" + "<<<<<<< HEAD\n" * 10_000,
+        "2026-05-02": "".join(note.format(n, n, n) for n in range(10, 30)),
+    }
+    for name, text in contents.items():
+        (Path(memory.place.memory) / f"{name}.md").write_text(text)
+    with monkeypatch.context() as patch:
+        for step in ("_without_markers", "_parted"):
+            patch.setattr(unmangle, step, lambda *_: pytest.fail("the scan repairs a file"))
+        index(memory)
+    named, mangled = set(), set()
+    for file, outline in memory._scope.outlines().items():
+        document, stem = files.read_day(file.path), Path(file.path).stem
+        if outline.look & Look.REPAIR:
+            named.add(stem)
+        if unmangle.unmangled(document.data, stem, document.entries):
+            mangled.add(stem)
+    assert mangled == {"2026-04-02", "2026-05-02"} and named >= mangled | {"2026-05-01"}
 
 
 def test_a_file_that_cannot_be_read_any_more_has_no_cases(memory, monkeypatch):

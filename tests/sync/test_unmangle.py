@@ -121,3 +121,17 @@ def test_line_ends_of_windows_and_several_notes_in_one():
     assert mended is not None and b"\n" not in mended.data.replace(b"\r\n", b"")
     assert sorted(body for *_, body in texts(mended.data)) == ["- b", "- c", "- d", "- one"]
     assert unmangled(mended.data, DAY) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"### 10:00\n- x\n" + b"<<<<<<< HEAD\n" * 100_000,
+        b"<<<<<<< HEAD\n" + b"=======\n" * 100_000,
+        b"<<<<<<< HEAD\n" + b"||||||| base\n" * 100_000,
+        b"### 10:00\n<!-- session:a turn:1 -->\n- x\n<!-- " + b"session:a --> " * 100_000 + b"z\n",
+    ],
+    ids=["openings", "middles", "bases", "anchors"],
+)
+def test_markers_that_never_close_and_long_lines_are_read_once(text: bytes):
+    assert unmangled(text, DAY) is None  # it does not end if the work is quadratic

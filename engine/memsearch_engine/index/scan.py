@@ -170,23 +170,20 @@ def _read(context: _Context, root: str, file: DayFile, known: KnownFile | None, 
         catalog.files.touch(project, file)
         if is_done:
             return False
-    document = parse(data, name := Path(file.path).stem)
-    outline, entries = outline_of(document, name), document.entries
-    if is_same:
-        catalog.outlines.put(project, file.path, outline)
-        return False
-    prompts = _prompts(context, entries)
-    indexed = [
-        IndexedEntry(
-            entry,
-            prompts.get(entry.id),
-            chunks_of(entry, max_chars, prompts.get(entry.id) or ""),
-        )
-        for entry in entries
-    ]
-    catalog.files.put(project, root, file, content_hash, indexed, kind)
-    catalog.outlines.put(project, file.path, outline)
-    return True
+    document = parse(data, Path(file.path).stem)
+    if not is_same:
+        prompts = _prompts(context, document.entries)
+        indexed = [
+            IndexedEntry(
+                entry,
+                prompts.get(entry.id),
+                chunks_of(entry, max_chars, prompts.get(entry.id) or ""),
+            )
+            for entry in document.entries
+        ]
+        catalog.files.put(project, root, file, content_hash, indexed, kind)
+    catalog.outlines.put(project, file.path, outline_of(document))
+    return not is_same
 
 
 def _stamp(file: DayFile) -> tuple[int, int]:

@@ -17,7 +17,7 @@ from memsearch_engine.journal.instructions import orders
 from memsearch_engine.journal.junk import junk_in, words_of
 from memsearch_engine.journal.model import CONFLICT_OF, UNTRUSTED, Document, Entry
 from memsearch_engine.journal.origin import key_of
-from memsearch_engine.journal.unmangle import unmangled
+from memsearch_engine.journal.unmangle import may_be_mangled
 
 _SHINGLE, _MIN_WORDS = 3, 6
 _HASH, _KEY, _NUMBER = 8, 16, 4  # bytes
@@ -66,16 +66,12 @@ class FileOutline(msgspec.Struct, frozen=True, array_like=True):
             start = stop
 
 
-def outline_of(document: Document, name: str) -> FileOutline:
-    """Return the outline of a file.
-
-    Args:
-        name: as in ``parse``.
-    """
+def outline_of(document: Document) -> FileOutline:
+    """Return the outline of a file."""
     entries, look = document.entries, Look(0)
     if b"\r\n" in document.data:  # git may have changed the line ends: two hashes for each entry
         look |= Look.CONFLICT | Look.QUARANTINE | Look.REPAIR
-    if unmangled(document.data, name, entries):
+    if may_be_mangled(document.data, entries):
         look |= Look.REPAIR
     for entry in entries:
         if CONFLICT_OF in entry.marks:

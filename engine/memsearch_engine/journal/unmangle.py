@@ -9,6 +9,7 @@ anew by ``journal.merge``. Pure bytes.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import msgspec
 
@@ -16,12 +17,11 @@ from memsearch_engine.journal.merge import Unmergeable, merge
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.parse import parse, parse_anchor
 
-_MARKERS = re.compile(
-    rb"^<{7}(?: [^\n]*)?\r?\n(?P<ours>.*?)(?:^\|{7}(?: [^\n]*)?\r?\n"
-    rb"(?P<base>.*?))?^={7}\r?\n(?P<theirs>.*?)^>{7}(?: [^\n]*)?(?:\r?\n|\Z)",
-    re.M | re.S,
+_MARKER = re.compile(
+    rb"^(?:(?:<{7}|\|{7})(?: [^\n]*)?\r?\n|={7}\r?\n|>{7}(?: [^\n]*)?(?:\r?\n|\Z))", re.M
 )
-_ANCHOR = re.compile(rb"^[ \t]*<!--([^\n]*?\bsession:[^\n]*?)-->[ \t]*\r?\n", re.M)
+_OPENING = re.compile(rb"^<{7}(?: |\r?$)", re.M)
+_ANCHOR = re.compile(rb"^[ \t]*<!--(?=[^\n]*\bsession:)([^\n]*)-->[ \t]*\r?\n", re.M)
 _MARKER_LINE = re.compile(rb"^(?:<{7} |>{7} |={7}\r?$)", re.M)
 
 
@@ -30,6 +30,15 @@ class Mangled(msgspec.Struct, frozen=True):
 
     data: bytes
     evidence: list[str]
+
+
+def may_be_mangled(data: bytes, entries: list[Entry]) -> bool:
+    """Whether ``unmangled`` may find something. The time is linear in the size of the file.
+
+    Args:
+        entries: those of *data*.
+    """
+    return bool(_OPENING.search(data)) or any(_second_note(e) is not None for e in entries)
 
 
 def unmangled(data: bytes, name: str = "", entries: list[Entry] | None = None) -> Mangled | None:
@@ -50,16 +59,34 @@ def unmangled(data: bytes, name: str = "", entries: list[Entry] | None = None) -
 
 
 def _without_markers(data: bytes, name: str) -> tuple[bytes, list[str]]:
-    found = list(_MARKERS.finditer(data))
-    if not found or _MARKER_LINE.search(_MARKERS.sub(b"", data)):
+    rest, ours, base, theirs, lines = [], bytearray(), bytearray(), bytearray(), []
+    stop = 0
+    for markers in _conflicts(data):
+        begin, middle, end = markers[b"<"], markers[b"="], markers[b">"]
+        parent = markers.get(b"|", middle)
+        rest.append(data[stop : begin.start()])
+        ours += rest[-1] + data[begin.end() : parent.start()]
+        base += rest[-1] + data[parent.end() : middle.start()]
+        theirs += rest[-1] + data[middle.end() : end.start()]
+        lines.append(begin[0].splitlines()[0].decode("utf-8", "replace"))
+        stop = end.end()
+    rest.append(data[stop:])
+    if not lines or _MARKER_LINE.search(b"".join(rest)):
         return data, []  # halves of markers: an article about git, say
-    ours, base, theirs = (_side(data, side) for side in ("ours", "base", "theirs"))
-    lines = [match[0].splitlines()[0].decode("utf-8", "replace") for match in found]
-    return merge(base, ours, theirs, name).data, lines
+    base, ours, theirs = (side + rest[-1] for side in (base, ours, theirs))
+    return merge(bytes(base), bytes(ours), bytes(theirs), name).data, lines
 
 
-def _side(data: bytes, side: str) -> bytes:
-    return _MARKERS.sub(lambda match: match[side] or b"", data)
+def _conflicts(data: bytes) -> Iterator[dict[bytes, re.Match[bytes]]]:
+    """Yield the marker lines of each complete conflict, by their sign."""
+    markers: dict[bytes, re.Match[bytes]] = {}
+    for line in _MARKER.finditer(data):
+        sign = line[0][:1]
+        if sign in (b"<" if not markers else b">" if b"=" in markers else b"|="):
+            markers.setdefault(sign, line)
+        if b">" in markers:
+            yield markers
+            markers = {}
 
 
 def _parted(data: bytes, name: str, entries: list[Entry]) -> tuple[bytes, list[str]]:
@@ -107,18 +134,14 @@ def _parted(data: bytes, name: str, entries: list[Entry]) -> tuple[bytes, list[s
 
 def _second_note(entry: Entry) -> int | None:
     """Where the anchor of another turn stands in an entry's text; fenced text is quoted."""
-    body = entry.body_start - entry.start
+    body = counted = entry.body_start - entry.start
     if entry.level != 3 or not entry.anchors:
         return None
+    own, fences = frozenset(entry.anchors), 0
     for match in _ANCHOR.finditer(entry.raw, body):
         anchor = parse_anchor(match[1].decode("utf-8", "replace").strip())
-        is_quoted = entry.raw.count(b"```", body, match.start()) % 2
-        if (
-            anchor
-            and anchor.turn
-            and anchor not in entry.anchors
-            and not is_quoted
-            and match.start() > body
-        ):
+        fences += entry.raw.count(b"```", counted, match.start())
+        counted = match.start()
+        if anchor and anchor.turn and anchor not in own and not fences % 2 and match.start() > body:
             return match.start()
     return None
