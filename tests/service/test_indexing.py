@@ -14,6 +14,7 @@ from memsearch_engine.core.home import Home
 from memsearch_engine.core.project_registry import Registry
 from memsearch_engine.core.projects import locate
 from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.index.catalog.words import WordIndex
 from memsearch_engine.service import indexing
 from memsearch_engine.service.commands import IndexJob, RequestContext
 from memsearch_engine.service.index_thread import IndexThread
@@ -111,6 +112,39 @@ def test_the_word_index_is_one_segment_after_the_first_reading_and_once_a_day(bo
         finally:
             indexer.close()
     assert segments(box) == 1
+
+
+@pytest.mark.parametrize("is_full", [False, True])
+def test_the_word_index_is_merged_once_after_the_first_reading_of_several_projects(
+    box, monkeypatch, is_full
+):
+    merged = []
+
+    def optimize(words: WordIndex) -> None:
+        merged.append(words)
+        if is_full:
+            raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(WordIndex, "optimize", optimize)
+    queued = threading.Event()
+    monkeypatch.setattr(IndexThread, "_warm", lambda _: queued.wait(60))
+    home, jobs = Home(box.home.root), []
+    with contextlib.closing(Registry(home)) as registry:
+        for number in range(4):
+            folder = box.project.parent / f"project-{number}" / ".memsearch" / "memory"
+            folder.mkdir(parents=True)
+            (folder / "2026-03-01.md").write_text("### 10:00\n- Deploys are frozen\n")
+            project = registry.at(locate(str(folder.parent.parent), home), register=True)
+            jobs.append(IndexJob(project, []))
+        indexer = Indexer(home, registry, threading.Event(), lambda: None)
+        try:
+            for job in jobs:
+                indexer.enqueue(job)
+            queued.set()
+            assert all(job.done.wait(60) for job in jobs)
+        finally:
+            indexer.close()
+    assert len(merged) == 1 and [job.error for job in jobs] == [None] * 4
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ import logging
 import os
 import queue
 import shutil
+import sqlite3
 import sys
 import threading
 import time
@@ -88,6 +89,8 @@ class IndexThread:
         self.works: list[
             ProjectWork
         ] = []  # projects that were read but are not completely embedded
+        #: whether a project was read for the first time since the word index was merged
+        self._has_first_words = False
         self._prompts = PromptFinder(state, sources)
         self._comparer = Comparer()
         self._at_rest = ThreadPoolExecutor(1, "rest", initializer=_be_nice)
@@ -358,11 +361,19 @@ class IndexThread:
             return
         if not all(project.id in self._state.scanned for project in self._state.registry.all()):
             return
-        self._state.catalog.words.optimize()
+        self._merge_words()
         used = self._state.catalog.text_hashes()
         gone = sum(space.embeddings.prune(used) for space in (serving, second) if space is not None)
         if gone:
             log.info("%d vectors of texts that no note has any more went", gone)
+
+    def _merge_words(self) -> None:
+        """Merge the word index. Searches work without that, so an error is only logged."""
+        self._has_first_words = False
+        try:
+            self._state.catalog.words.optimize()
+        except sqlite3.Error as error:
+            log.warning("the word index is not merged: %s", error)
 
     def read_files(self, job: IndexJob) -> ProjectWork:
         """Read the files of a project into the catalog."""
@@ -404,7 +415,9 @@ class IndexThread:
         found.failed += bad
         if self._state.is_behind([project]):
             self._state.catalog.files.set_scanned(project.id)
-            self._state.catalog.words.optimize()
+            self._has_first_words = True
+        if self._has_first_words and self._state.queue.empty():
+            self._merge_words()
         self._state.scanned.add(project.id)
         if found.changed or found.removed:
             self._state.changed()
