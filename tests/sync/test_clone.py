@@ -74,3 +74,20 @@ def test_a_lock_that_a_killed_git_left_is_damage(tmp_path: Path) -> None:
     ours.remove()
     assert ours.fetch(str(remote)) and not ours.is_damaged(raised.value)
     ours.close()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "git fetch: error: unable to write file {0}/objects/1f/2a: No space left on device",
+        "git fetch: error: unable to write file {0}/objects/1f/2a: Disk quota exceeded",
+        "git fetch: error: cannot open '{0}/FETCH_HEAD': Permission denied",
+        "git ls-remote: fatal: '{0}-old' does not appear to be a git repository",
+    ],
+)
+def test_a_full_disk_a_permission_and_another_folder_are_no_damage(
+    tmp_path: Path, text: str
+) -> None:
+    ours = clone.Clone(Home(tmp_path / "home").ensure())
+    assert not ours.is_damaged(clone.Away(text.format(ours._made())))
+    ours.close()

@@ -42,6 +42,8 @@ _SAFE = {
 #: ignored, so that the program says why it failed.
 _LIMITED = ("/bin/sh", "-c", 'trap "" XFSZ; ulimit -f "$0" && exec "$@"')
 _TOO_LARGE = os.strerror(errno.EFBIG)
+#: What a new clone would not change.
+_NO_DAMAGE = tuple(map(os.strerror, (errno.ENOSPC, errno.EDQUOT, errno.EACCES)))
 #: What git's caller may not decide for our clone: a hook of a project's has these set.
 _FOREIGN = re.compile(
     r"GIT_(?:DIR|WORK_TREE|INDEX_FILE|OBJECT_DIRECTORY|"
@@ -251,10 +253,15 @@ class Clone:
         _clear(self.path)
 
     def is_damaged(self, error: Exception) -> bool:
-        """Whether the clone is damaged after *error*; False if the remote is unreachable."""
+        """Whether the clone is damaged after *error*.
+
+        It is not if the remote is unreachable, the disk is full, or a permission is missing.
+        """
+        if any(text in str(error) for text in _NO_DAMAGE):
+            return False
         if any(self.path.rglob("*.lock")):  # of a git that was killed: no other runs now
             return True
-        if str(self.path) in str(error):  # git names the file that it can't read
+        if f"{self.path}/" in str(error):  # git names the file that it can't read
             return True
         if str(error).startswith("git ls-remote") and not _OURS.search(str(error)):
             return False
