@@ -162,6 +162,83 @@ def test_an_agent_ends_no_decision_of_the_user(alone: Box, monkeypatch: pytest.M
     assert "8443" in context(alone)
 
 
+@pytest.mark.parametrize(
+    ("mark", "value"), [("expires", "2020-01-01"), ("confidence", "low"), ("superseded-by", "")]
+)
+def test_an_agent_takes_no_note_of_the_user_out(
+    alone: Box, monkeypatch: pytest.MonkeyPatch, mark: str, value: str
+) -> None:
+    yarn = Memory(alone.project).add("Use yarn").id
+    monkeypatch.setenv("CLAUDECODE", "1")
+    agent = Memory(alone.project)
+    npm, pnpm = agent.add("Use npm").id, agent.add("Use pnpm").id
+    with pytest.raises(UsageError, match="its user has to"):
+        agent.mark(yarn, mark, value or npm)
+    assert "yarn" in context(alone)
+    assert mark in agent.mark(pnpm, mark, value or npm).marks
+
+
+def test_an_agent_marks_no_note_that_the_user_released(
+    alone: Box, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAUDECODE", "1")
+    note = Memory(alone.project).add(f"- {ORDER}")
+    monkeypatch.delenv("CLAUDECODE")
+    memory = Memory(alone.project)
+    memory.trust.release([one.target for one in memory.trust.quarantined()])
+    monkeypatch.setenv("CLAUDECODE", "1")
+    with pytest.raises(UsageError, match="its user has to"):
+        Memory(alone.project).mark(note.id, "expires", "2020-01-01")
+
+
+def test_an_agent_takes_its_own_change_back(alone: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = Memory(alone.project)
+    yarn, port, refused = (
+        memory.add(text).id for text in ("Use yarn", "The port is 7443", "Kafka has 7 partitions")
+    )
+    memory.delete(refused)
+    monkeypatch.setenv("CLAUDECODE", "1")
+    agent = Memory(alone.project)
+    agent.undo()  # of the user's deletion: the note waits
+    agent.delete(refused)
+    agent.undo()
+    agent.delete(yarn)
+    agent.undo()
+    agent.edit(port, f"- {ORDER}")
+    agent.mark(port, "pin")
+    assert "evil" not in context(alone)
+    agent.undo()
+    assert "evil" not in context(alone)
+    agent.undo()
+    given = context(alone)
+    assert "yarn" in given and "7443" in given and "Kafka" not in given
+    assert [one.target.entry_id for one in agent.trust.quarantined()] == [refused]
+
+
+def test_an_agent_s_own_change_ends_no_later_decision(
+    alone: Box, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = Memory(alone.project)
+    yarn = memory.add("Use yarn").id
+    monkeypatch.setenv("CLAUDECODE", "1")
+    Memory(alone.project).edit(yarn, "Use npm")
+    monkeypatch.delenv("CLAUDECODE")
+    memory = Memory(alone.project)
+    memory.edit(yarn, "Use pnpm")
+    monkeypatch.setenv("CLAUDECODE", "1")
+    agent = Memory(alone.project)
+    agent.undo()
+    agent.undo()
+    assert "yarn" not in context(alone)
+    assert [one.target.entry_id for one in agent.trust.quarantined()] == [yarn]
+
+
+def test_an_agent_undoes_no_change_of_a_page(monkeypatch: pytest.MonkeyPatch, alone: Box) -> None:
+    monkeypatch.setenv("CLAUDECODE", "1")
+    with pytest.raises(UsageError, match="can't undo changes of pages"):
+        Memory(alone.project).pages.undo("project")
+
+
 def test_an_agent_accepts_no_proposal(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
     monkeypatch.setenv("CLAUDECODE", "1")
     with pytest.raises(UsageError, match="can't accept changes"):

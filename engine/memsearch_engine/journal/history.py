@@ -18,6 +18,8 @@ from memsearch_engine.journal.history_database import HistoryDatabase, store_tur
 
 #: Prefix of the batches of sync. Their changes are not steps of the owner on this machine.
 SYNC = "sync:"
+#: Prefix of the batches of an agent that changes notes which no decision contradicts.
+AGENTS = "agent:"
 _HERE = f"batch NOT GLOB '{SYNC}*'"
 
 

@@ -9,7 +9,7 @@ import contextlib
 import logging
 import os
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from memsearch_engine.core import safe_files
 from memsearch_engine.core.errors import Conflict, NotFound, Unreachable
@@ -18,7 +18,7 @@ from memsearch_engine.core.ids import digest
 from memsearch_engine.core.project_location import author_of
 from memsearch_engine.journal import disk, render
 from memsearch_engine.journal.files import DayFile, day_of, list_files, read_day
-from memsearch_engine.journal.history import SYNC, Change, History
+from memsearch_engine.journal.history import AGENTS, SYNC, Change, History
 from memsearch_engine.journal.model import Document, Entry
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.journal.outline import FileOutline
@@ -28,7 +28,13 @@ log = logging.getLogger("memsearch.journal")
 
 
 class Undoable:
-    """What the journal (``journal/write.py``) does with its own history."""
+    """What the journal (``journal/write.py``) does with its own history.
+
+    Attributes:
+        is_agents: an agent makes the changes.
+    """
+
+    is_agents = False
 
     def __init__(self, home: Home) -> None:
         self.home = home
@@ -49,7 +55,8 @@ class Undoable:
         self._settle_all()
         batch = self.history.last_done(memory, entry_id)
         for change in batch:
-            self._apply(change, change.after, change.before, change.file_after, undone=True)
+            with self._taking_back(change):
+                self._apply(change, change.after, change.before, change.file_after, undone=True)
         return batch
 
     def redo(self, memory: str = "", entry_id: str = "") -> list[Change]:
@@ -57,7 +64,8 @@ class Undoable:
         self._settle_all()
         batch = self.history.last_undone(memory, entry_id)
         for change in batch:
-            self._apply(change, change.before, change.after, change.file_before, undone=False)
+            with self._taking_back():
+                self._apply(change, change.before, change.after, change.file_before, undone=False)
         return batch
 
     def restore(self, seq: int) -> Change:
@@ -65,7 +73,7 @@ class Undoable:
         old = self.history.get(seq)
         if old is None:
             raise NotFound(f"no change {seq} in the history", "`memsearch history` lists them")
-        with disk.locked(self.home, old.path):
+        with disk.locked(self.home, old.path), self._taking_back():
             self.settle(old.path)
             data = read_day_file(old.path)
             document = parse(data, day_name(old.path))
@@ -100,6 +108,26 @@ class Undoable:
                 entries_between(old.path, new, data),
             )
         return record
+
+    @contextlib.contextmanager
+    def _taking_back(self, change: Change | None = None) -> Iterator[None]:
+        """Let an agent end no decision of the owner.
+
+        Args:
+            change: it is undone. An agent's own change gives back the state before it, too.
+        """
+        self.origin.is_agents = self.is_agents and not (
+            change is not None
+            and all(
+                one.batch.startswith(AGENTS)
+                for one in self.history.of_entry(change.entry_id)
+                if one.seq >= change.seq
+            )
+        )
+        try:
+            yield
+        finally:
+            self.origin.is_agents = False
 
     def vanished(
         self, memory: str, outlines: Mapping[DayFile, FileOutline] | None = None

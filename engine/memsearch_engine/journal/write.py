@@ -17,6 +17,7 @@ from memsearch_engine.core.errors import Conflict, NotFound, Unreachable, UsageE
 from memsearch_engine.core.home import Home
 from memsearch_engine.journal import disk, render
 from memsearch_engine.journal.files import day_of, read_day
+from memsearch_engine.journal.history import AGENTS
 from memsearch_engine.journal.model import Anchor, Document, Entry
 from memsearch_engine.journal.origin import CAPTURED
 from memsearch_engine.journal.parse import parse, parse_end, turn_id
@@ -304,8 +305,19 @@ class Journal(Undoable):
 
     # -- changing
 
-    def edit(self, memory: str, target: Target, text: str, *, undoable: bool = True) -> Entry:
+    def edit(
+        self,
+        memory: str,
+        target: Target,
+        text: str,
+        marks: dict[str, str] | None = None,
+        *,
+        undoable: bool = True,
+    ) -> Entry:
         """Replace the body of an entry. Heading, anchors and marks stay, and secrets are removed.
+
+        Args:
+            marks: added to the entry's marks.
 
         Returns:
             The changed entry.
@@ -317,6 +329,9 @@ class Journal(Undoable):
         def change(document: Document, entry: Entry) -> bytes:
             body = render.body_of(clean, entry)
             head = render.head_with_id(document, entry)
+            if marks:
+                marked = render.with_marks(document, entry, {**entry.marks, **marks})
+                head = marked.removesuffix(entry.raw[entry.body_start - entry.start :])
             if not head.endswith(b"\n") and head and body:
                 head += document.newline.encode()
             return head + render.as_bytes(document, body)
@@ -394,7 +409,6 @@ class Journal(Undoable):
         Returns:
             The changed entries, the last one first.
         """
-        batch = batch or uuid.uuid4().hex
         self._refuse_longterm(targets)
         # all or none: every target is checked before the first is changed. The last one is changed
         # first, since equal notes of a day are identified by their order.
@@ -402,6 +416,7 @@ class Journal(Undoable):
             (t.path, self.find_target(parse(read_day_file(t.path), day_name(t.path)), t).start, t)
             for t in targets
         ]
+        batch = batch or self._new_batch(targets)
         changed: list[Entry] = []
         for _, _, target in sorted(places, key=lambda place: place[:2], reverse=True):
             path = disk.real_file(target.path)
@@ -417,6 +432,17 @@ class Journal(Undoable):
                     raise Conflict(f"{path} changed while it was being edited")
             changed += done
         return changed
+
+    def _new_batch(self, targets: list[Target]) -> str:
+        """A name that shows whether an agent makes the change and may undo it."""
+        may_undo = self.is_agents and not any(
+            self.origin.contradicting(
+                [self.find_target(parse(read_day_file(t.path), day_name(t.path)), t)],
+                day_of(t.path),
+            )
+            for t in targets
+        )
+        return f"{AGENTS if may_undo else ''}{uuid.uuid4().hex}"
 
     def _refuse_longterm(self, targets: list[Target]) -> None:
         """Raise UsageError if a target is an entry of the long-term memory."""

@@ -8,6 +8,7 @@ from typing import Literal
 
 from memsearch_engine.agents import patches
 from memsearch_engine.agents.patches import Patch
+from memsearch_engine.capture import authors
 from memsearch_engine.core import safe_files
 from memsearch_engine.core.errors import MemsearchError, UsageError
 from memsearch_engine.core.ids import digest
@@ -143,7 +144,9 @@ class Pages:
 
         Raises:
             Conflict: another change is the last one by now, or the page was changed since.
+            UsageError: an agent undoes it.
         """
+        authors.refuse("undo changes of pages")
         path = self._review(page).undo(number)
         self._refresh_injected()
         return path

@@ -136,11 +136,8 @@ class Staleness:
         """
         commit = self._stale_of(name)[0].commit
         section = self._scope.section(name)
-        entry = self._scope.journal.mark(
-            self._scope.memory_of(section.path),
-            section.target,
-            "superseded-by",
-            f"commit-{commit}" if commit else "repository",
+        (entry,) = self._notes.mark_each(
+            [section.target], "superseded-by", f"commit-{commit}" if commit else "repository"
         )
         return Note.of(entry, section.path)
 

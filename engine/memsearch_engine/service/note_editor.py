@@ -79,11 +79,10 @@ class NoteEditor:
         """Replace the text of a note; see ``Memory.edit``."""
         path, entry = self._find(name, path)
         clean, found = redact(text, self._scope.home)
-        journal, memory = self._scope.journal, self._scope.memory_of(path)
-        now = journal.edit(memory, Target(path, entry.id, if_match or entry.hash), clean)
-        if not is_checked:
-            for mark, value in self._marks_of("", clean).items():
-                now = journal.mark(memory, target_of(path, now), mark, value)
+        memory = self._scope.memory_of(path)
+        marks = {} if is_checked else self._marks_of("", clean)
+        target = Target(path, entry.id, if_match or entry.hash)
+        now = self._journal.edit(memory, target, clean, marks)
         self._prepare()
         return Note.of(now, path, tuple(finding.placeholder for finding in found))
 
@@ -106,7 +105,7 @@ class NoteEditor:
     def delete_each(self, targets: Sequence[Target]) -> None:
         """Remove entries, all or none, as one step of undo."""
         if targets:
-            self._scope.journal.delete(self._scope.memory_of(targets[0].path), list(targets))
+            self._journal.delete(self._scope.memory_of(targets[0].path), list(targets))
             self._prepare()
 
     def mark_each(self, targets: Sequence[Target], mark: str, value: str | None) -> list[Entry]:
@@ -115,11 +114,15 @@ class NoteEditor:
 
         if not targets:
             return []
-        if mark != "pin" and any(
-            mark in self._entry_in(target.path, target.entry_id).marks for target in targets
-        ):
-            authors.refuse(f"change the mark {mark}")
-        marked = self._scope.journal.mark_each(
+        journal = self._journal
+        if mark != "pin" and journal.is_agents:
+            # an agent decides about notes by agents, as long as its user has not
+            entries = [self._entry_in(target.path, target.entry_id) for target in targets]
+            if any(
+                mark in entry.marks or "by" not in entry.marks for entry in entries
+            ) or journal.origin.released(entries):
+                authors.refuse(f"change the mark {mark}")
+        marked = journal.mark_each(
             self._scope.memory_of(targets[0].path), list(targets), mark, value
         )
         self._prepare()
@@ -129,14 +132,14 @@ class NoteEditor:
 
     def undo(self, name: str = "", *, everywhere: bool = False) -> list[Change]:
         """Undo the last change; see ``Memory.undo``."""
-        done = self._decided_journal().undo(*self._step(name, everywhere))
+        done = self._journal.undo(*self._step(name, everywhere))
         if done:
             self._prepare()
         return done
 
     def redo(self, name: str = "", *, everywhere: bool = False) -> list[Change]:
         """Redo the last undone change; see ``Memory.redo``."""
-        done = self._decided_journal().redo(*self._step(name, everywhere))
+        done = self._journal.redo(*self._step(name, everywhere))
         if done:
             self._prepare()
         return done
@@ -150,7 +153,7 @@ class NoteEditor:
 
     def restore(self, change: int) -> Change:
         """Restore an entry as it was before a change; see ``Memory.restore``."""
-        done = self._decided_journal().restore(change)
+        done = self._journal.restore(change)
         self._prepare()
         return done
 
@@ -186,11 +189,12 @@ class NoteEditor:
         why = authors.doubt(self._scope.home, author, self._scope.place.root, text)
         return {"by": author.agent} | ({"trust": str(why)} if why else {})
 
-    def _decided_journal(self) -> Journal:
-        """Return the journal. What an agent takes back ends no decision of the owner."""
+    @property
+    def _journal(self) -> Journal:
+        """The journal. What an agent takes back ends no decision of the owner."""
         from memsearch_engine.capture import authors
 
-        self._scope.journal.origin.is_agents = authors.here() is not None
+        self._scope.journal.is_agents = authors.here() is not None
         return self._scope.journal
 
     def _prepare(self) -> None:
