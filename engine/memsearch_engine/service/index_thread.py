@@ -218,6 +218,8 @@ class IndexThread:
             job.error = error
             self._end(job)
             return
+        if self._has_first_words and self._state.queue.empty():
+            self._merge_words()
         job.was_read.set()
         self.works.append(work)
         if not work.left():
@@ -416,8 +418,6 @@ class IndexThread:
         if self._state.is_behind([project]):
             self._state.catalog.files.set_scanned(project.id)
             self._has_first_words = True
-        if self._has_first_words and self._state.queue.empty():
-            self._merge_words()
         self._state.scanned.add(project.id)
         if found.changed or found.removed:
             self._state.changed()
