@@ -161,7 +161,7 @@ def _read(context: _Context, root: str, file: DayFile, known: KnownFile | None, 
     with open(fd, "rb") as opened:
         info = os.fstat(fd)
         data = opened.read()
-    file = DayFile(file.path, file.day, info.st_mtime_ns, len(data))
+    file = DayFile(file.path, file.day, info.st_mtime_ns, len(data), info.st_ctime_ns)
     max_chars = context.settings.chunking.max_chars
     content_hash = digest(data, str(max_chars), size=10)
     catalog, project = context.catalog, context.project
@@ -182,12 +182,12 @@ def _read(context: _Context, root: str, file: DayFile, known: KnownFile | None, 
             for entry in document.entries
         ]
         catalog.files.put(project, root, file, content_hash, indexed, kind)
-    catalog.outlines.put(project, file.path, outline_of(document))
+    catalog.outlines.put(project, file, outline_of(document))
     return not is_same
 
 
-def _stamp(file: DayFile) -> tuple[int, int]:
-    return file.mtime_ns, file.size
+def _stamp(file: DayFile) -> tuple[int, int, int]:
+    return file.mtime_ns, file.size, file.ctime_ns
 
 
 def _prompts(context: _Context, entries: list[Entry]) -> dict[str, str]:

@@ -50,18 +50,24 @@ class DayFile(msgspec.Struct, frozen=True):
     Attributes:
         day: ``YYYY-MM-DD`` or ``""``.
         mtime_ns, size: show whether it changed.
+        ctime_ns: also shows it if a program has set the time stamp back.
     """
 
     path: str
     day: str
     mtime_ns: int
     size: int
+    ctime_ns: int = 0
 
     @classmethod
     def at(cls, path: str) -> DayFile:
         """Raises OSError."""
-        info = os.stat(path)
-        return cls(path, day_of(path), info.st_mtime_ns, info.st_size)
+        return cls.of(path, os.stat(path))
+
+    @classmethod
+    def of(cls, path: str, info: os.stat_result) -> DayFile:
+        """The file at *path* with its status."""
+        return cls(path, day_of(path), info.st_mtime_ns, info.st_size, info.st_ctime_ns)
 
 
 class FolderListing(msgspec.Struct):
@@ -173,7 +179,7 @@ def _add(listing: FolderListing, path: str) -> None:
         elif info.st_size > safe_files.MAX_NOTES:
             problem = f"larger than {safe_files.MAX_NOTES >> 20} MB"
         else:
-            listing.files.append(DayFile(path, day_of(path), info.st_mtime_ns, info.st_size))
+            listing.files.append(DayFile.of(path, info))
             return
     except FileNotFoundError:
         problem = "broken link" if os.path.islink(path) else "vanished"

@@ -63,13 +63,13 @@ class IndexedFiles:
     def known(self, project: str) -> dict[str, KnownFile]:
         """Return the files of a project by path."""
         rows = self._database.query(
-            "SELECT path, day, mtime_ns, size, hash, state, version FROM files"
-            " LEFT JOIN outlines ON file=id WHERE project=?",
+            "SELECT path, day, mtime_ns, size, coalesce(ctime_ns, 0), hash, state, version"
+            " FROM files LEFT JOIN outlines ON file=id WHERE project=?",
             (project,),
         )
         return {
-            path: KnownFile(DayFile(path, day, mtime, size), hash_, state, version == __version__)
-            for path, day, mtime, size, hash_, state, version in rows
+            path: KnownFile(DayFile(path, *values), hash_, state, version == __version__)
+            for path, *values, hash_, state, version in rows
         }
 
     def roots(self, project: str) -> set[str]:
@@ -185,6 +185,11 @@ class IndexedFiles:
             db.execute(
                 "UPDATE files SET mtime_ns=?, size=? WHERE project=? AND path=?",
                 (file.mtime_ns, file.size, project, file.path),
+            )
+            db.execute(
+                "UPDATE outlines SET ctime_ns=?"
+                " WHERE file=(SELECT id FROM files WHERE project=? AND path=?)",
+                (file.ctime_ns, project, file.path),
             )
 
     def remove(self, project: str, path: str) -> None:

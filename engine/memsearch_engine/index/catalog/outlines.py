@@ -13,7 +13,7 @@ from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.outline import FileOutline
 
 _decode = msgspec.msgpack.Decoder(FileOutline).decode
-_FILE = "f.path, f.day, f.mtime_ns, f.size"
+_FILE = "f.path, f.day, f.mtime_ns, f.size, o.ctime_ns"
 
 
 class ListedNote(msgspec.Struct, frozen=True, gc=False):
@@ -46,13 +46,19 @@ class FileOutlines:
         except (msgspec.DecodeError, TypeError) as error:
             raise CatalogBroken(f"a value is damaged: {error}") from error
 
-    def put(self, project: str, path: str, outline: FileOutline) -> None:
+    def put(self, project: str, file: DayFile, outline: FileOutline) -> None:
         """Store the outline of the indexed version of a file."""
         with self._database.transaction() as db:
             db.execute(
-                "INSERT OR REPLACE INTO outlines (file, version, data)"
-                " SELECT id, ?, ? FROM files WHERE project=? AND path=?",
-                (__version__, msgspec.msgpack.encode(outline), project, path),
+                "INSERT OR REPLACE INTO outlines (file, version, ctime_ns, data)"
+                " SELECT id, ?, ?, ? FROM files WHERE project=? AND path=?",
+                (
+                    __version__,
+                    file.ctime_ns,
+                    msgspec.msgpack.encode(outline),
+                    project,
+                    file.path,
+                ),
             )
 
     def notes(self, file: DayFile) -> dict[str, ListedNote]:
@@ -73,8 +79,9 @@ class FileOutlines:
         """Return the anchors of all notes, by the version of their file."""
         found: dict[DayFile, list[Anchor]] = {}
         for *file, anchors in self._database.query(
-            f"SELECT {_FILE}, e.anchors FROM files f JOIN entries e ON e.file=f.id"
-            " WHERE f.project=? AND f.state='fresh' ORDER BY e.file, e.start_line",
+            f"SELECT {_FILE}, e.anchors FROM files f JOIN outlines o ON o.file=f.id"
+            " JOIN entries e ON e.file=f.id WHERE f.project=? AND f.state='fresh'"
+            " ORDER BY e.file, e.start_line",
             (project,),
         ):
             found.setdefault(DayFile(*file), []).extend(decode_anchors(anchors))

@@ -77,11 +77,15 @@ CREATE TABLE IF NOT EXISTS ground (
   problem TEXT NOT NULL) WITHOUT ROWID;
 """
 
-#: ``outlines``: what Review needs of a file (``journal.outline``).
+#: ``outlines``: what Review needs of a file (``journal.outline``). A table without ``ctime_ns`` is
+#: filled again by the next scan.
 _OUTLINES = """
-CREATE TABLE IF NOT EXISTS outlines (
+BEGIN;
+DROP TABLE IF EXISTS outlines;
+CREATE TABLE outlines (
   file INTEGER PRIMARY KEY REFERENCES files(id) ON DELETE CASCADE,
-  version TEXT NOT NULL, data BLOB NOT NULL);
+  version TEXT NOT NULL, ctime_ns INTEGER NOT NULL, data BLOB NOT NULL);
+COMMIT;
 """
 
 #: The projects with a completed scan. Until then the files themselves are searched.
@@ -134,20 +138,26 @@ def prepare(db: sqlite3.Connection, *, writable: bool) -> None:
             problem = db.execute("PRAGMA quick_check(1)").fetchone()[0]
             if problem != "ok":
                 raise CatalogBroken(problem)
-    elif not _has_prompts(db) or _count_tables(db, "links", "ground", "outlines") < 3:
+    elif (
+        not _has_column(db, "entries", "asked")
+        or not _has_column(db, "outlines", "ctime_ns")
+        or _count_tables(db, "links", "ground") < 2
+    ):
         raise CatalogBroken("it is of an earlier version", is_ours=True)
 
 
 def _upgrade(db: sqlite3.Connection) -> None:
-    if not _has_prompts(db):
+    if not _has_column(db, "entries", "asked"):
         db.executescript(_ADD_PROMPTS)
-    db.executescript(_LINKS + _STALENESS + _OUTLINES)
+    db.executescript(_LINKS + _STALENESS)
+    if not _has_column(db, "outlines", "ctime_ns"):
+        db.executescript(_OUTLINES)
     if not _count_tables(db, "taken_in"):
         db.executescript(_SCANNED)
 
 
-def _has_prompts(db: sqlite3.Connection) -> bool:
-    query = "SELECT count(*) FROM pragma_table_info('entries') WHERE name='asked'"
+def _has_column(db: sqlite3.Connection, table: str, column: str) -> bool:
+    query = f"SELECT count(*) FROM pragma_table_info('{table}') WHERE name='{column}'"
     return bool(_number(db, query))
 
 
