@@ -84,7 +84,7 @@ class MemsearchApp(App[int]):
     CSS_PATH = "styles/app.tcss"
     TITLE = "memsearch"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-medium"), (150, "-wide")]
-    VERTICAL_BREAKPOINTS = [(0, "-short"), (16, "-tall"), (34, "-high")]
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (16, "-tall"), (36, "-high")]
     COMMANDS = {_actions}
     BINDINGS: ClassVar[list[BindingType]] = [
         # the home screen has its own

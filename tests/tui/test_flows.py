@@ -198,16 +198,16 @@ def test_the_conversation_is_under_the_note_where_both_have_room(world):
         panes = app.screen.panes
         await pilot.press("down")
         await until(pilot, lambda: "raise the redis ttl" in panes.said.text())
-        await pilot.resize_terminal(120, 33)
+        await pilot.resize_terminal(120, 35)
         await until(pilot, lambda: not panes.said.display)
         await pilot.resize_terminal(99, 40)
         await until(pilot, lambda: not panes.said.display)
         await pilot.press("down")
-        await pilot.resize_terminal(100, 34)
+        await pilot.resize_terminal(100, 36)
         await until(pilot, lambda: panes.said.display)
         await until(pilot, lambda: "cart" in panes.said.text())  # of the note under the cursor
 
-    drive(app, steps, size=(120, 34))
+    drive(app, steps, size=(120, 36))
 
 
 def test_the_mouse_selects_text_and_a_key_copies_it_as_it_was_written(world):

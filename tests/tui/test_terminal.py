@@ -130,7 +130,7 @@ def test_a_terminal_that_can_do_nothing_gets_the_commands(desk):
     app.press("q")
     assert app.leave() == 0
     dumb = desk.run("tui", env={"TERM": "dumb"})
-    assert dumb.code == 3 and "memsearch --help" in dumb.err
+    assert dumb.code == 3 and "memsearch tui --plain" in dumb.err
     assert "project" in desk.run(env={"TERM": "dumb"}).out
 
 
