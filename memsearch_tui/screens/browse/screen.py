@@ -231,7 +231,8 @@ class BrowseScreen(Screen[None]):
 
     def on_resize(self) -> None:
         """Fill the pane of the conversation, which may have appeared."""
-        self.call_after_refresh(self.reader.show_conversation)
+        if self.desk.painted.is_set():
+            self.call_after_refresh(self.reader.show_conversation)
 
     def on_unmount(self) -> None:
         """Stop all work, and save which note is under the cursor."""
