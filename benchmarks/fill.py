@@ -8,6 +8,7 @@ else is the product's own path.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -49,6 +50,7 @@ class Random:
 
 
 def main(home_root: str, root: str) -> None:
+    os.umask(0o077)  # as in the service: no other user can read these files
     home = Home(Path(home_root)).ensure()
     settings = load(home)
     registry = Registry(home)

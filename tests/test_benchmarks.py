@@ -13,7 +13,7 @@ SMALL = {
     "supersession.py": "--chunks 100",
     "app.py": "--days 20 --entries 200 --times 1 --queries 1 --idle 0.2",
     "staleness.py": "--files 60 --commits 30 --notes 20",
-    "growth.py": "--sizes 20 60 --projects 2 --times 1",
+    "growth.py": "--sizes 20 60 --projects 2 --times 1 --real 20",
     "hook.py": "--times 1 --chunks 200",
     "index.py": "--chunks 120 --days 5 --times 1 --changes 1",
     "longterm.py": "--memories 20 --jobs 10",
