@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from memsearch_engine.journal.parse import parse, turn_id
+from memsearch_engine.journal.parse import parse, sections, turn_id
 
 DAY = b"""# 2026-02-09
 
@@ -168,3 +168,9 @@ def test_ten_megabytes_and_a_long_line_are_linear():
         start = time.process_time()
         parse(data)
         assert time.process_time() - start < 60 * max(unit, 0.02)
+
+
+@pytest.mark.parametrize("end", ["", "-->\n", "<!-- y -->\n"])
+def test_many_comments_that_begin_before_one_end_are_looked_at_once(end):
+    text = "# day\n" + "<!-- x\n" * 300_000 + end + "# after\n"  # quadratic work does not end
+    assert [heading for _, heading, *_ in sections(text.encode())] == ["day", "after"]

@@ -135,3 +135,36 @@ def test_line_ends_of_windows_and_several_notes_in_one():
 )
 def test_markers_that_never_close_and_long_lines_are_read_once(text: bytes):
     assert unmangled(text, DAY) is None  # it does not end if the work is quadratic
+
+
+def note(session: str, turn: int) -> str:
+    return f"<!-- session:{session} turn:{turn} transcript:/x/{session}.jsonl -->\n- {turn}\n"
+
+
+def test_many_second_notes_are_parted_in_one_merge():
+    count = 500
+    in_one = "".join(note(f"s{turn}", turn) for turn in range(count))
+    each = "".join(f"\n### 15:00\n{note('a', n)}{note('b', -n)}" for n in range(count, 2 * count))
+    text = f"# {DAY}\n\n## Session 15:00\n\n### 15:00\n{in_one}{each}"
+
+    mended = unmangled(text.encode(), DAY)  # with a merge for each note, it does not end
+    assert mended is not None and len(mended.evidence) == 2 * count - 1
+    expected = [(f"s{turn}", f"- {turn}") for turn in range(count)]
+    expected += [("a", f"- {turn}") for turn in range(count, 2 * count)]
+    expected += [("b", f"- {-turn}") for turn in range(count, 2 * count)]
+    assert sorted((one, body) for one, _, body in texts(mended.data)) == sorted(expected)
+    assert unmangled(mended.data, DAY) is None
+
+
+def test_the_notes_after_a_second_note_stay_with_its_session():
+    text = (
+        f"# {DAY}\n\n## Session 15:00\n\n### 15:00\n{note('a', 1)}{note('b', 2)}\n"
+        f"### 15:10\n{note('b', 3)}{note('c', 4)}\n### 15:20\n{note('c', 5)}\n"
+        f"### 15:30\n{note('a', 6)}"
+    )
+    mended = unmangled(text.encode(), DAY)
+    assert mended is not None and unmangled(mended.data, DAY) is None
+    lines = mended.data.decode().splitlines()
+    said = " ".join(line for line in lines if line.startswith(("- ", "## ")))
+    parts = {part.strip() for part in said.split("## Session 15:00") if part}
+    assert parts == {"- 1 - 6", "- 2 - 3", "- 4 - 5"}

@@ -115,7 +115,7 @@ def sections(data: bytes) -> list[tuple[int, str, int, int]]:
             b"\n\n\n" + data[3:]
         )  # same offsets, and a heading right after the mark begins a line
     unclosed: dict[bytes, int] = {}
-    comment_open = False
+    closed = 0  # where the last comment that was looked at ends; -1 if no comment ends any more
     position = start
     first = start
     while match := _CANDIDATE.search(data, position):
@@ -130,12 +130,10 @@ def sections(data: bytes) -> list[tuple[int, str, int, int]]:
                 found.append((level, heading, match.start(), line_end))
         elif match["fence"]:
             position = _fence_end(data, match["fence"], match.end(), line_end, unclosed) or line_end
-        elif not comment_open:
-            closed = data.find(b"-->", match.end())
-            inner = data.find(b"<!--", match.end())
-            if closed < 0:
-                comment_open = True
-            elif closed >= line_end and not 0 <= inner < closed:
+        elif closed >= 0:
+            if closed < match.end():  # else several comments begin before this end
+                closed = data.find(b"-->", match.end())
+            if closed >= line_end and data.find(b"<!--", match.end(), closed) < 0:
                 next_line = data.find(b"\n", closed)
                 position = len(data) if next_line < 0 else next_line + 1
     preamble_end = found[0][2] if found else len(data)
@@ -171,6 +169,11 @@ def _after_front_matter(data: bytes) -> int:
         if match:
             return min(len(data), match.end() + 1)
     return start
+
+
+def anchors_at(data: bytes, position: int) -> list[Anchor]:
+    """The anchors in the comment lines from *position* on."""
+    return _head(data, position, len(data))[0]
 
 
 def _head(data: bytes, position: int, stop: int) -> tuple[list[Anchor], dict[str, str], int]:

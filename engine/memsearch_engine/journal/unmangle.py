@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 import msgspec
 
 from memsearch_engine.journal.merge import Unmergeable, merge
 from memsearch_engine.journal.model import Entry
-from memsearch_engine.journal.parse import parse, parse_anchor
+from memsearch_engine.journal.parse import anchors_at, parse, parse_anchor
 
 _MARKER = re.compile(
     rb"^(?:(?:<{7}|\|{7})(?: [^\n]*)?\r?\n|={7}\r?\n|>{7}(?: [^\n]*)?(?:\r?\n|\Z))", re.M
@@ -38,7 +39,7 @@ def may_be_mangled(data: bytes, entries: list[Entry]) -> bool:
     Args:
         entries: those of *data*.
     """
-    return bool(_OPENING.search(data)) or any(_second_note(e) is not None for e in entries)
+    return bool(_OPENING.search(data)) or any(map(_second_notes, entries))
 
 
 def unmangled(data: bytes, name: str = "", entries: list[Entry] | None = None) -> Mangled | None:
@@ -90,58 +91,78 @@ def _conflicts(data: bytes) -> Iterator[dict[bytes, re.Match[bytes]]]:
 
 
 def _parted(data: bytes, name: str, entries: list[Entry]) -> tuple[bytes, list[str]]:
-    """Split entries that contain the anchor of another turn. *entries*: those of *data*.
-
-    The following entries of the second turn's session move with it.
-    """
+    """Split entries that contain the anchors of other turns. *entries*: those of *data*."""
     evidence: list[str] = []
-    while True:
-        index, place = next(
-            ((i, at) for i, e in enumerate(entries) if (at := _second_note(e)) is not None), (-1, 0)
-        )
-        if index < 0:
-            return data, evidence
-        entry = entries[index]
-        first, second = entry.raw[:place].rstrip(), entry.raw[place:]
-        newline = b"\r\n" if b"\r\n" in entry.raw else b"\n"
-        pieces = [entry.raw.splitlines()[0] + newline + second]
-        session = parse(pieces[0]).entries[0].session
-        moved = []
-        for follower in entries[index + 1 :]:
-            if (
-                session == entry.session
-                or follower.session != session
-                or follower.trail != entry.trail
-            ):
-                break
-            moved.append(follower)
-        left = data
-        for follower in reversed(moved):
-            left = left[: follower.start] + left[follower.stop :]
-        left = left[: entry.start] + first + left[entry.end :]
-        headings = [
-            f"{'#' * level} {text}".encode()
-            for level, text in zip((1, 2), ["", *entry.trail][-2:])
-            if text
-        ]
-        own = (newline * 2).join(
-            [*headings, *pieces, *(follower.raw for follower in moved)]
-        ) + newline
-        evidence.append(second.splitlines()[0].decode("utf-8", "replace").strip())
+    while any(map(_second_notes, entries)):
+        left, own, lines = _without_second_notes(data, entries)
+        evidence += lines
         data = merge(b"", left, own, name).data
         entries = parse(data, name).entries
+    return data, evidence
 
 
-def _second_note(entry: Entry) -> int | None:
-    """Where the anchor of another turn stands in an entry's text; fenced text is quoted."""
-    body = counted = entry.body_start - entry.start
+def _without_second_notes(data: bytes, entries: list[Entry]) -> tuple[bytes, bytes, list[str]]:
+    """Return the file without second notes, a file of them, and the lines that begin them.
+
+    The following entries of the session of a second note move with it.
+    """
+    left: list[bytes] = []
+    moved: dict[tuple[str, ...], list[bytes]] = {}  # (headings above, session) -> notes
+    lines: list[str] = []
+    stop, following = 0, None
+    for entry in entries:
+        newline = b"\r\n" if b"\r\n" in entry.raw else b"\n"
+        heading, places = entry.raw.splitlines()[0] + newline, _second_notes(entry)
+        begins = [0, *places, len(entry.raw)]
+        first, *notes = (entry.raw[begin:end].rstrip() for begin, end in pairwise(begins))
+        if following == (*entry.trail, entry.session):
+            moved[following].append(first)
+            left.append(data[stop : entry.start])
+            stop = entry.stop
+        else:
+            following = None
+        if places and not following:
+            left += [data[stop : entry.start], first]
+            stop = entry.end
+        for place, note in zip(places, notes):
+            session = anchors_at(entry.raw, place)[0].session
+            target = (*entry.trail, session)
+            moved.setdefault(target, []).append(heading + note)
+            lines.append(note.splitlines()[0].decode("utf-8", "replace").strip())
+            following = target if session != entry.session else None
+    left.append(data[stop:])
+    return b"".join(left), _file_of(moved), lines
+
+
+def _file_of(notes: dict[tuple[str, ...], list[bytes]]) -> bytes:
+    """Return a file of notes. *notes*: (headings above, session) -> notes."""
+    newline = b"\r\n" if any(b"\r\n" in note for some in notes.values() for note in some) else b"\n"
+    parts: list[bytes] = []
+    day = ""
+    for (*trail, _), some in notes.items():
+        above, heading = ["", "", *trail][-2:]
+        if above not in ("", day):
+            day = above
+            parts.append(f"# {day}".encode())
+        parts += [f"## {heading}".encode()] if heading else []
+        parts += some
+    return (newline * 2).join(parts) + newline
+
+
+def _second_notes(entry: Entry) -> list[int]:
+    """Where the anchors of other turns are in an entry's text; fenced text is quoted."""
     if entry.level != 3 or not entry.anchors:
-        return None
-    own, fences = frozenset(entry.anchors), 0
+        return []
+    places: list[int] = []
+    own, body = entry.anchors, entry.body_start - entry.start
+    counted, fences = body, 0
     for match in _ANCHOR.finditer(entry.raw, body):
+        place = match.start()
         anchor = parse_anchor(match[1].decode("utf-8", "replace").strip())
-        fences += entry.raw.count(b"```", counted, match.start())
-        counted = match.start()
-        if anchor and anchor.turn and anchor not in own and not fences % 2 and match.start() > body:
-            return match.start()
-    return None
+        fences += entry.raw.count(b"```", counted, place)
+        counted = place
+        is_foreign = anchor and anchor.turn and anchor not in own and not fences % 2
+        if is_foreign and place > body:
+            places.append(place)
+            own = anchors_at(entry.raw, place)
+    return places
