@@ -7,11 +7,13 @@ from __future__ import annotations
 import io
 import json
 import random
+from pathlib import Path
 
 import pytest
 from memsearch_engine.agents.claude_code.reader import Reader as ClaudeCode
 from memsearch_engine.agents.copilot.reader import Reader as Copilot
 from memsearch_engine.agents.cursor.reader import Reader as Cursor
+from memsearch_engine.agents.transcripts import locate
 from memsearch_engine.agents.transcripts.records import DAMAGE, records
 
 claude_code = ClaudeCode()
@@ -254,3 +256,20 @@ def test_cursor_s_turns_have_the_names_that_they_had_beside_damaged_lines(tmp_pa
         + b"\n"
     )
     assert [name.partition("-")[0] for name in cursor.open_session(cursor.at(file)).ids] == ["3"]
+
+
+SAMPLES = sorted((Path(__file__).parent.parent / "samples").glob("**/*.jsonl"))
+
+
+@pytest.mark.parametrize("agent", ["claude-code", "codex", "copilot", "gemini", "pi", "qwen"])
+def test_records_that_are_written_twice_are_read_once(tmp_path, agent):
+    def said(file):
+        turns = locate.open_session(locate.recognise(str(file))).turns()
+        return [(one.user, one.assistant, one.status, one.tools) for one in turns]
+
+    samples = [file for file in SAMPLES if agent in file.parts and file.stem[:1].isdigit()]
+    assert len(samples) > 2
+    for sample in samples:
+        doubled = tmp_path / sample.name
+        doubled.write_bytes(b"".join(2 * line for line in sample.read_bytes().splitlines(True)))
+        assert said(doubled) == said(sample), sample

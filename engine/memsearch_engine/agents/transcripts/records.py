@@ -1,7 +1,8 @@
 """The only splitter of JSON lines, used for all agents.
 
-A crash, a full disk or two writers leave zero bytes, byte order marks, torn records and records
-that share a line. Every whole record is read, and losses are counted.
+A crash, a full disk or two writers leave zero bytes, byte order marks, torn records, records that
+share a line, and records that are written twice. Every whole record is read once, and losses are
+counted.
 """
 
 from __future__ import annotations
@@ -86,7 +87,8 @@ def records(
 ) -> Iterator[tuple[int, int, bytes]]:
     """Yield (line number, offset, JSON object) of each whole record.
 
-    A half-written last line is left for the next reading.
+    A record that equals the one before it is skipped. A half-written last line is left for the next
+    reading.
 
     Args:
         file: a binary file at position *start*.
@@ -94,6 +96,16 @@ def records(
         skipped: counts damage by its kind (``DAMAGE``).
         longest: limit in bytes; a longer line is skipped.
     """
+    before = b""
+    for number, offset, record in _all_records(file, start, stop, skipped, longest):
+        if (text := record.rstrip(_BLANK)) != before:
+            yield number, offset, record
+        before = text
+
+
+def _all_records(
+    file: Any, start: int, stop: int | None, skipped: dict[str, int] | None, longest: int
+) -> Iterator[tuple[int, int, bytes]]:
     number, offset = 1, start
     broken = _Broken(skipped)
     while stop is None or offset < stop:
