@@ -226,6 +226,20 @@ DENIED = (
             'Tool "Bash" was not run because the user rejected the approval request.',
             "The user refused `rm x`",
         ),
+        (
+            "Bash",
+            "rm x",
+            'Tool "Bash" was not run because the user rejected the approval request. Reason: keep '
+            "it Try a different approach - don't retry the same call.",
+            "The user refused `rm x`: keep it",
+        ),
+        (
+            "Bash",
+            "rm x",
+            "The user doesn't want to take this action right now. STOP what you are doing and wait "
+            "for the user to tell you how to proceed.",
+            "The user refused `rm x`",
+        ),
     ],
 )
 def test_a_refused_tool_call_is_noted_as_refused_alone(tool, given, output, line):
@@ -236,6 +250,24 @@ def test_a_refused_tool_call_is_noted_as_refused_alone(tool, given, output, line
         "- I stopped.",
         f"- {line}",
     ]
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "The user doesn't want to proceed with this tool use of the API",
+        f"{DENIED}STOP what you are doing\n\nis what the client says",
+        "The user rejected permission to use this specific tool call. It is in calls.log:12",
+        "exec command rejected by user\n1 test failed",
+        "[Operation Cancelled] Reason: User denied\nTraceback (most recent call last)",
+        'Tool "x" was not run because the user rejected\nline 2',
+    ],
+)
+def test_a_failed_call_whose_output_begins_like_a_refusal_is_none(output):
+    asked = turn("deploy", "It failed.")
+    asked.tools = [ToolCall("Bash", "make test", output, True)]
+    assert "- Commands: `make test`" in extract.extract(asked)
+    assert "The user refused" not in extract.extract(asked)
 
 
 def test_words_that_a_tool_printed_are_no_answer_and_no_refusal_of_the_person():

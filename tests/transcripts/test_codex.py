@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import zstandard
+from memsearch_engine.actions import work
 from memsearch_engine.agents.codex.reader import Reader as Codex
 from memsearch_engine.agents.transcripts import locate
 from memsearch_engine.agents.transcripts.model import Conversation
@@ -44,19 +45,30 @@ def event(kind: str, **payload) -> dict:
 
 def test_a_command_that_the_person_refused_has_failed(tmp_path):
     refused = "exec command rejected by user"
-    outputs = refused, f"Wall time: 1 seconds\nProcess exited with code 0\nOutput:\n{refused}"
+    head = "Wall time: 1 seconds\nProcess exited with code"
+    printed = f"{head} 0\nOutput:\n{refused}", f"{head} 1\nOutput:\n{refused}"
+    outputs = refused, *printed, *printed
     calls: list[dict] = []
     for number, output in enumerate(outputs):
         call = {"type": "function_call", "name": "exec_command", "arguments": '{"cmd": "rm x"}'}
         result = {"type": "function_call_output", "output": output}
         for payload in (call, result):
             calls.append({"type": "response_item", "payload": {**payload, "call_id": str(number)}})
-    said = rollout(tmp_path, event("user_message", message="go"), *calls)
-    (turn,) = said.turns()
-    assert [(call.output, call.failed) for call in turn.tools] == [
-        (refused, True),
-        (refused, False),
+    shown = [
+        event(
+            "item_completed",
+            item={
+                "type": "CommandExecution",
+                "id": name,
+                "aggregated_output": refused,
+                "exit_code": code,
+            },
+        )
+        for name, code in (("0", -1), ("3", 0), ("4", 2))
     ]
+    (turn,) = rollout(tmp_path, event("user_message", message="go"), *calls, *shown).turns()
+    assert [call.failed for call in turn.tools] == [True, False, True, False, True]
+    assert [work.refusal(call) for call in turn.tools] == ["", None, None, None, None]
 
 
 def test_codex_an_aborted_turn_is_interrupted_and_a_compaction_is_none(tmp_path):

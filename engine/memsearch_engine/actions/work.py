@@ -146,14 +146,19 @@ _HOLLOW = re.compile(
 )
 #: What clients report in place of a result when the person refused a call, and the person's reason.
 _REFUSED = re.compile(
-    r"\s*(?:The user doesn't want to (?:proceed with this tool use|take this action)|"
-    r"The user rejected permission to use this specific tool call|"
-    r"(?:exec command|patch) rejected by user|\[Operation Cancelled\] Reason: User denied|"
-    r'Tool "[^"\n]*" was not run because the user rejected)'
-    r"(?:.*?(?:the user said:|the following feedback:)\s*(?!The user wants to clarify)(.*?)"
-    r"(?:\n\nNote: The user's next message.*)?\Z)?",
+    r"\s*(?:The user doesn't want to (?:proceed with this tool use|take this action right now)\."
+    r"(?: The tool use was rejected \([^\n]*\)\.)?(?: STOP what you are doing[^\n]*)?"
+    r"(?: To tell you how to proceed, the user said:(?P<said>.*?))?"
+    r"(?:\n\nNote: The user's next message.*)?|"
+    r"The user rejected permission to use this specific tool call"
+    r"(?:\.| with the following feedback:(?P<feedback>.*))|"
+    r"(?:exec command|patch) rejected by user|\[Operation Cancelled\] Reason: User denied[^\n]*|"
+    r'Tool "[^"\n]*" was not run because the user rejected the approval request\.'
+    r"(?: Reason: (?P<reason>.*?))?(?: Try a different approach[^\n]*)?)\s*",
     re.S,
 )
+#: The person answers questions of the agent with questions.
+_CLARIFIES = "The user wants to clarify"
 _AROUND = re.compile(r"^\W+|\W+$")
 _CHANGING = (
     (re.compile(r"\x1b\[[0-9;]*m"), ""),
@@ -196,8 +201,11 @@ class ComparedCommand(msgspec.Struct, frozen=True):
 def refusal(call: ToolCall) -> str | None:
     """Return the person's reason for refusing a tool call, ``""`` without one; None if it ran."""
     # a tool that ran may print the words of a refusal
-    refused = _REFUSED.match(call.output) if call.failed else None
-    return (refused[1] or "").strip() if refused else None
+    refused = _REFUSED.fullmatch(call.output) if call.failed else None
+    if refused is None:
+        return None
+    reason = next(filter(None, refused.groups()), "").strip()
+    return "" if reason.startswith(_CLARIFIES) else reason
 
 
 def files(tool: str, given: str) -> list[str]:

@@ -363,8 +363,10 @@ def _completed(now: _Reading, item: dict[str, Any], stamp: str) -> None:
         now.items = True
         now.turn.say(blocks_text(item.get("content"), ("text", "Text")))
     elif kind == "CommandExecution":
-        failed = item.get("exit_code") not in (0, None)
-        now.shown[text_of(item.get("id"))] = (text_of(item.get("aggregated_output")), failed)
+        code, output = item.get("exit_code"), text_of(item.get("aggregated_output"))
+        if code not in (-1, None) and _REJECTED.fullmatch(output):
+            output = f"Exit code: {code}\n{output}"  # it was run
+        now.shown[text_of(item.get("id"))] = (output, code not in (0, None))
     elif isinstance(kind, str) and kind in ("McpToolCall", "WebSearch"):
         now.turn.outside = True
 
@@ -449,7 +451,9 @@ def _output(value: Any) -> tuple[str, bool]:
         failed = True
     elif code := _EXIT.search(text[:400]):
         failed = (code[1] or code[2]) != "0"
-    return _PREAMBLE.sub("", text, count=1), failed
+    output = _PREAMBLE.sub("", text, count=1)
+    is_printed = failed and output != text and _REJECTED.fullmatch(output)
+    return text if is_printed else output, failed
 
 
 def _close(now: _Reading, turns: list[Turn]) -> None:
