@@ -9,6 +9,7 @@ therefore the parent process is watched.
 from __future__ import annotations
 
 import hmac
+import json
 import os
 import secrets
 import signal
@@ -189,8 +190,42 @@ def refusal(error: Exception) -> JSONRPCError:
     )
 
 
+class _Lines:
+    """The lines of a stream. A line with an ``id`` that is no id becomes an invalid message.
+
+    The SDK would ignore such an id and take the line for a notification, which gets no answer.
+    """
+
+    def __init__(self, stream: anyio.AsyncFile[str]) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        async for line in self._stream:
+            yield line if _has_valid_id(line) else "{}"
+
+
+def _has_valid_id(line: str) -> bool:
+    """Whether a line has an id that answers can name, no id, or is no JSON object."""
+    try:
+        message = json.loads(line) if '"id"' in line else None
+    except (ValueError, RecursionError):
+        return True
+    is_named = isinstance(message, dict) and "method" in message and "id" in message
+    return not is_named or (
+        isinstance(message["id"], (int, str)) and not isinstance(message["id"], bool)
+    )
+
+
+def _standard_input() -> Any:
+    """Return the lines of standard input, and take it from the programs that this one starts."""
+    own = os.dup(0)
+    with open(os.devnull, "rb") as nothing:
+        os.dup2(nothing.fileno(), 0)
+    return _Lines(anyio.wrap_file(open(own, encoding="utf-8", errors="replace")))
+
+
 async def serve_stdio(server: Any) -> None:
     """Serve an ``MCPServer`` until standard input is closed."""
     inner = server._lowlevel_server
-    async with stdio_server() as (read, write):
+    async with stdio_server(_standard_input()) as (read, write):
         await inner.run(_Answering(read, write), write, inner.create_initialization_options())

@@ -47,6 +47,11 @@ def test_what_is_no_request_gets_an_error_and_wrong_arguments_sentences(box: Box
         "[]",
         '{"id": 7}',
         '{"jsonrpc": "2.0", "id": "eight", "method": 5}',
+        '{"jsonrpc": "2.0", "id": null, "method": "ping"}',
+        '{"jsonrpc": "2.0", "id": null, "method": "tools/call", "params": {"name": "open"}}',
+        '{"jsonrpc": "2.0", "id": true, "method": "ping"}',
+        '{"jsonrpc": "2.0", "id": 1.5, "method": "ping"}',
+        '{"jsonrpc": "2.0", "id": {}, "method": "ping"}',
         json.dumps(call(9, "recall", query="", limit=99)),
         json.dumps(call(10, "timeline", day="yesterday")),
         json.dumps(call(11, "open")),
@@ -72,7 +77,7 @@ def test_what_is_no_request_gets_an_error_and_wrong_arguments_sentences(box: Box
         assert server.wait(30) == 0
     errors = [(answer["id"], answer["error"]["code"]) for answer in answers if "error" in answer]
     assert sorted(errors, key=str) == sorted(
-        [(None, -32700), (None, -32600), (7, -32600), ("eight", -32600)], key=str
+        [(None, -32700), *[(None, -32600)] * 6, (7, -32600), ("eight", -32600)], key=str
     )
     said = {
         a["id"]: a["result"]["content"][0]["text"]
