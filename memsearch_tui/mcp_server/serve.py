@@ -210,10 +210,9 @@ def _has_valid_id(line: str) -> bool:
         message = json.loads(line) if '"id"' in line else None
     except (ValueError, RecursionError):
         return True
-    is_named = isinstance(message, dict) and "method" in message and "id" in message
-    return not is_named or (
-        isinstance(message["id"], (int, str)) and not isinstance(message["id"], bool)
-    )
+    if not isinstance(message, dict) or not {"method", "id"} <= message.keys():
+        return True
+    return isinstance(message["id"], (int, str)) and not isinstance(message["id"], bool)
 
 
 def _standard_input() -> Any:

@@ -109,7 +109,8 @@ def _without_second_notes(data: bytes, entries: list[Entry]) -> tuple[bytes, byt
     left: list[bytes] = []
     moved: dict[tuple[str, ...], list[bytes]] = {}  # (headings above, session) -> notes
     lines: list[str] = []
-    stop, following = 0, None
+    stop = 0
+    following: tuple[str, ...] = ()  # the key in *moved* of notes that belong to the last one
     for entry in entries:
         newline = b"\r\n" if b"\r\n" in entry.raw else b"\n"
         heading, places = entry.raw.splitlines()[0] + newline, _second_notes(entry)
@@ -120,7 +121,7 @@ def _without_second_notes(data: bytes, entries: list[Entry]) -> tuple[bytes, byt
             left.append(data[stop : entry.start])
             stop = entry.stop
         else:
-            following = None
+            following = ()
         if places and not following:
             left += [data[stop : entry.start], first]
             stop = entry.end
@@ -129,7 +130,7 @@ def _without_second_notes(data: bytes, entries: list[Entry]) -> tuple[bytes, byt
             target = (*entry.trail, session)
             moved.setdefault(target, []).append(heading + note)
             lines.append(note.splitlines()[0].decode("utf-8", "replace").strip())
-            following = target if session != entry.session else None
+            following = target if session != entry.session else ()
     left.append(data[stop:])
     return b"".join(left), _file_of(moved), lines
 
