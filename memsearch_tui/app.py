@@ -23,6 +23,7 @@ from memsearch_tui.library import Item, Library, ProjectRow
 from memsearch_tui.painted import ChangedCells, Painted
 from memsearch_tui.saved import SavedState
 from memsearch_tui.screens.browse.screen import BrowseScreen
+from memsearch_tui.widgets.lines import Lines
 
 if TYPE_CHECKING:
     from textual.actions import ActionParseResult
@@ -127,6 +128,7 @@ class MemsearchApp(App[int]):
         self.live = live
         self.animation_level = "none"
         self._painted = Painted()
+        self._was_kept_open = False
         self.saved = SavedState(library.memory.home)
         for item in THEMES:
             self.register_theme(item)
@@ -169,7 +171,9 @@ class MemsearchApp(App[int]):
             self.stylesheet.set_variables(self.get_css_variables())
 
     def _display(self, screen: Screen[Any], renderable: Any) -> None:
-        """Write only what changed."""
+        """Write only what changed, and leave the terminal's cursor where the keys act."""
+        if isinstance(screen.focused, Lines):
+            self.cursor_position = screen.focused.cursor_place
         if isinstance(renderable, ChopsUpdate | LayoutUpdate):
             renderable = ChangedCells(renderable, self._painted)
         super()._display(screen, renderable)
@@ -262,12 +266,17 @@ class MemsearchApp(App[int]):
         self._painted.forget()
         self.screen.refresh(layout=True)
 
-    async def action_quit(self) -> None:
-        """Leave the app."""
-        for screen in self.screen_stack:
-            if isinstance(screen, BrowseScreen):
-                screen.editor.save_typed()
-        self.exit(0)
+    async def action_quit(self, at_once: bool = False) -> None:
+        """Leave the app. If no draft of the unsaved text can be written, stay the first time.
+
+        Args:
+            at_once: never stay.
+        """
+        screens = [screen for screen in self.screen_stack if isinstance(screen, BrowseScreen)]
+        is_kept = all([await screen.editor.keep() for screen in screens])
+        if is_kept or at_once or self._was_kept_open:
+            self.exit(0)
+        self._was_kept_open = not is_kept
 
     async def action_help(self) -> None:
         """Show help for the current screen."""
@@ -343,7 +352,7 @@ class MemsearchApp(App[int]):
             browse.open(library)
 
         async def chosen(root: str | None) -> None:
-            if not root:
+            if not root or not await browse.editor.leave():
                 return
             await read(
                 browse,

@@ -44,14 +44,15 @@ def of_new(memory: str, day: str) -> EditDraft:
 
 
 def save(home: engine.Home, draft: EditDraft) -> None:
-    """Write *draft*. Secrets are replaced, because it is written before the user saves it."""
-    file = home.draft(draft.path, draft.entry_id)
-    with contextlib.suppress(OSError):
-        redacted = msgspec.structs.replace(
-            draft, text=engine.redact(draft.text, home)[0], base=engine.redact(draft.base, home)[0]
-        )
-        home.ensure()
-        home.put(file, msgspec.json.encode(redacted))
+    """Write *draft*. Secrets are replaced, because it is written before the user saves it.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    redacted = msgspec.structs.replace(
+        draft, text=engine.redact(draft.text, home)[0], base=engine.redact(draft.base, home)[0]
+    )
+    home.ensure().put(home.draft(draft.path, draft.entry_id), msgspec.json.encode(redacted))
 
 
 def load(home: engine.Home, path: str, entry_id: str) -> EditDraft | None:
@@ -73,8 +74,9 @@ def every(home: engine.Home) -> list[EditDraft]:
 
 
 def drop(home: engine.Home, path: str, entry_id: str) -> None:
-    """Delete the draft of an entry."""
-    home.draft(path, entry_id).unlink(missing_ok=True)
+    """Delete the draft of an entry, if it can be deleted."""
+    with contextlib.suppress(OSError):
+        home.draft(path, entry_id).unlink()
 
 
 def _read(file: Path) -> EditDraft | None:

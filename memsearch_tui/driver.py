@@ -80,7 +80,7 @@ class TerminalDriver(LinuxDriver):
         last = threading.Timer(_LEAVE_S, os._exit, [_CLOSED])
         last.daemon = True
         last.start()
-        self._app.call_later(self._app.action_quit)
+        self._app.call_later(self._app.action_quit, True)
 
 
 class _TerminalFile(io.TextIOBase):

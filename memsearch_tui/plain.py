@@ -8,10 +8,14 @@ the last list.
 from __future__ import annotations
 
 import base64
+import contextlib
 import shlex
 import sys
 from collections.abc import Callable
+from datetime import date
+from time import localtime, strftime
 
+import memsearch_engine as engine
 import msgspec
 from memsearch_engine import Memory, MemsearchError, ReviewItem, UsageError, plain, redact, shown
 
@@ -24,15 +28,17 @@ from memsearch_tui.library.rows import hit_rows
 _HELP = """\
 /words             search; filters as words
 days               list the days
-day 2              the notes of day 2 (or: day 2026-02-09)
+day 2              the notes of day 2 (or: day 2026-02-09, day yesterday, day mon)
 more               the next page of a list
 3                  read note 3
-conversation 3     its conversation
+conversation 3     its turn of its conversation; conversation 3 7 shows turn 7
+related 3          other notes on its topic and its files
 resume 3           the command that resumes its session
 add words          write a note
 edit 3             change it in $EDITOR
 delete 3           delete it
-undo               undo the last change
+undo               undo the last change; redo does it again
+changes            what was changed; restore 2 undoes change 2
 pin 3              pin it, or unpin it
 mark 3 NAME VALUE  set a mark: expires, confidence …; unmark 3 NAME removes it
 copy 3             copy its markdown to the clipboard
@@ -73,6 +79,7 @@ class Plain:
         self.rows: list[str] = []  # rows of the current list that are not printed yet
         self.cases: list[ReviewItem] = []
         self.projects: list[ProjectRow] = []
+        self.changes: list[engine.Change] = []
         self.back: Callable[[], str] | None = None  # undoes the last decision
 
     def run(self) -> int:
@@ -110,6 +117,10 @@ class Plain:
             "pin": self._pin,
             "copy": self._copy,
             "undo": lambda _: self._undo(),
+            "redo": lambda _: self._redo(),
+            "changes": self._list_changes,
+            "restore": self._restore,
+            "related": self._list_related,
             "review": self._review,
             "mark": self._mark,
             "unmark": lambda words: self._mark(words, off=True),
@@ -156,11 +167,11 @@ class Plain:
         )
 
     def _day(self, name: str) -> None:
-        day = (
-            self.days[int(name) - 1]
-            if name.isdecimal() and 0 < int(name) <= len(self.days)
-            else name
-        )
+        if name.isdecimal() and 0 < int(name) <= len(self.days):
+            day = self.days[int(name) - 1]
+        else:
+            found = engine.date_in_words(name, date.fromisoformat(self.library.today()))
+            day = found[1] if found else name
         if day not in dict(self.library.list_days()):
             raise UsageError(f"no entries on {day!r}", "days lists the days")
         items = self.library.days.notes(day)
@@ -200,12 +211,7 @@ class Plain:
             self.say(f"{len(self.rows)} more: more")
 
     def _item(self, number: str) -> Item:
-        if not number.isdecimal() or not 0 < int(number) <= len(self.items):
-            raise UsageError(
-                f"no note {number or 'without a number'} in the list",
-                f"1 to {len(self.items)} are there",
-            )
-        return self.items[int(number) - 1]
+        return self.items[_place(number, len(self.items), "note")]
 
     # -- one entry
 
@@ -227,14 +233,22 @@ class Plain:
                 + (f": conversation {number} opens it" if evidence != "lost" else "")
             )
 
-    def _show_conversation(self, number: str) -> None:
+    def _show_conversation(self, words: str) -> None:
+        number, _, wanted = words.partition(" ")
         item = self._item(number)
-        found = self.library.notes.conversation(self.library.notes.entry(item), item.day)
-        if found.is_near:
+        entry = self.library.notes.entry(item)
+        found = self.library.notes.conversation(entry, item.day)
+        place = max(found.index, 0)
+        if wanted.strip():
+            place = _place(wanted.strip(), found.total, "turn")
+            found = self.library.notes.turns_around(entry, place)
+            place -= found.first
+        elif found.is_near:
             self.say(
                 "The turn of this note is not in the conversation. This is the one nearest in time."
             )
-        for turn in found.turns[max(found.index, 0) : max(found.index, 0) + 1]:
+        for turn in found.turns[place : place + 1]:
+            self.say(f"turn {found.first + place + 1} of {found.total}")
             self.say(f"You: {self._clean(turn.user)}")
             for step in turn.steps():
                 if isinstance(step, str):
@@ -242,6 +256,14 @@ class Plain:
                 else:
                     what = "Failed tool" if step.failed else "Tool"
                     self.say(f"{what} {plain(step.name)}: {self._clean(step.input)[:300]}")
+
+    def _list_related(self, number: str) -> None:
+        item = self._item(number)
+        found, problem = self.library.related.of(item, self.library.notes.entry(item))
+        rows = [
+            msgspec.structs.replace(one.item, title=f"{one.how}: {one.item.title}") for one in found
+        ]
+        self._list(rows, ", ".join(filter(None, [many(len(rows), "related note"), problem])))
 
     def _clean(self, text: str) -> str:
         return plain(redact(text, self.memory.home)[0])
@@ -251,12 +273,16 @@ class Plain:
 
         item = self._item(number)
         entry = self.library.notes.entry(item)
-        text = click.edit(entry.body + "\n", extension=".md", require_save=True)
+        try:
+            text = click.edit(entry.body + "\n", extension=".md", require_save=True)
+        except (click.ClickException, ValueError) as error:
+            raise UsageError(str(error), "set EDITOR") from error
         if text is None or text.strip("\n") == entry.body.strip("\n"):
             self.say("nothing was changed")
             return
         draft = drafts.EditDraft(item.path, entry.id, entry.title, text, entry.hash, entry.body)
-        drafts.save(self.memory.home, draft)  # typed text is not lost if saving fails
+        with contextlib.suppress(OSError):
+            drafts.save(self.memory.home, draft)  # typed text is not lost if saving fails
         self.memory.edit(entry.id, text, if_match=entry.hash, path=item.path)
         drafts.drop(self.memory.home, draft.path, draft.entry_id)
         self.say("saved; undo takes it back")
@@ -318,9 +344,7 @@ class Plain:
         )
 
     def _open_project(self, number: str) -> None:
-        if not number.isdecimal() or not 0 < int(number) <= len(self.projects):
-            raise UsageError("name one of the listed by its number", "projects lists them")
-        row = self.projects[int(number) - 1]
+        row = self.projects[_place(number, len(self.projects), "project")]
         self.library = Library(Memory(row.root, home=self.memory.home))
         self.memory = self.library.memory
         self.items, self.days = [], []
@@ -347,9 +371,7 @@ class Plain:
             self.say(f"{number}. {review.TITLES[case.kind]}: {plain(case.title)}. {answers}")
 
     def _decide(self, number: str, yes: bool) -> None:
-        if not number.isdecimal() or not 0 < int(number) <= len(self.cases):
-            raise UsageError("name one of the listed by its number", "review lists them")
-        case = self.cases[int(number) - 1]
+        case = self.cases[_place(number, len(self.cases), "case")]
         if not (case.yes if yes else case.no):
             raise UsageError(f"{number} has no such answer")
         decision = review.decide(self.memory, case, yes)
@@ -360,6 +382,39 @@ class Plain:
         """Undo the last decision of the review, else the last change of a note."""
         back, self.back = self.back, None
         self.say(back() if back else review.undo(self.memory))
+
+    def _redo(self) -> None:
+        changes = self.memory.redo(everywhere=self.memory.everything, own=True)
+        self.say(f"redone: {review.of_changes(changes)}" if changes else "nothing to redo")
+
+    def _list_changes(self, _: str) -> None:
+        self.changes = self.memory.history(everywhere=self.memory.everything)
+        self._begin(
+            [
+                f"{number}. {strftime('%Y-%m-%d %H:%M', localtime(change.at))} {change.op}"
+                f"{' (undone)' if change.state == 'undone' else ''}: {plain(change.title)}"
+                for number, change in enumerate(self.changes, 1)
+            ]
+            or ["nothing was changed yet"]
+        )
+
+    def _restore(self, number: str) -> None:
+        change = self.changes[_place(number, len(self.changes), "change")]
+        restored = self.memory.restore(change.seq)
+        self.say(f"brought back {plain(restored.title)}; undo takes it back")
+
+
+def _place(number: str, count: int, what: str) -> int:
+    """Return the index of a row that is named by its number.
+
+    Raises:
+        UsageError: there is no such row.
+    """
+    if not number.isdecimal() or not 0 < int(number) <= count:
+        raise UsageError(
+            f"no {what} {number or 'without a number'} in the list", f"1 to {count} are there"
+        )
+    return int(number) - 1
 
 
 def run(library: Library) -> int:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from memsearch_engine import Decision, Memory, ReviewItem
+from memsearch_engine import Change, Decision, Memory, ReviewItem
 
 from memsearch_tui import drafts
-from memsearch_tui.counted import quoted
+from memsearch_tui.counted import many, quoted
 
 #: kind -> heading of its group, which follows the count
 TITLES = {
@@ -118,7 +118,12 @@ def undo(memory: Memory) -> str:
     Raises:
         MemsearchError: the change cannot be undone.
     """
-    changes = memory.undo(everywhere=memory.everything)
-    return (
-        f"undone: {changes[0].op} of {quoted(changes[0].title)}" if changes else "nothing to undo"
-    )
+    changes = memory.undo(everywhere=memory.everything, own=True)
+    return f"undone: {of_changes(changes)}" if changes else "nothing to undo"
+
+
+def of_changes(changes: Sequence[Change]) -> str:
+    """Return what a step changed: ``delete of “…”``."""
+    count = len(changes)
+    what = quoted(changes[0].title) if count == 1 else many(count, "note")
+    return f"{changes[0].op} of {what}"

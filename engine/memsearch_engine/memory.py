@@ -458,12 +458,13 @@ class Memory:
         """
         return self._editor.mark_each(targets, mark, value)
 
-    def undo(self, name: str = "", *, everywhere: bool = False) -> list[Change]:
+    def undo(self, name: str = "", *, everywhere: bool = False, own: bool = False) -> list[Change]:
         """Undo the last change of this project. This also works after a restart.
 
         Args:
             name: undo the last change of this entry, which may be deleted.
             everywhere: undo the last change of all projects.
+            own: leave changes that other processes have made since this one began.
 
         Returns:
             The undone changes, newest first; [] if there are none.
@@ -471,11 +472,11 @@ class Memory:
         Raises:
             Conflict: an entry has changed since.
         """
-        return self._editor.undo(name, everywhere=everywhere)
+        return self._editor.undo(name, everywhere=everywhere, own=own)
 
-    def redo(self, name: str = "", *, everywhere: bool = False) -> list[Change]:
+    def redo(self, name: str = "", *, everywhere: bool = False, own: bool = False) -> list[Change]:
         """Redo the last undone change. The arguments are those of ``undo``."""
-        return self._editor.redo(name, everywhere=everywhere)
+        return self._editor.redo(name, everywhere=everywhere, own=own)
 
     def history(self, name: str = "", *, limit: int = 20, everywhere: bool = False) -> list[Change]:
         """Return changes of notes, newest first.

@@ -172,12 +172,18 @@ class LineList(Lines):
         self.refresh_changed()
         self._count_selected()
 
+    def entitle(self, title: str | None = None, subtitle: str | None = None) -> None:
+        """Set the border's texts. The lower one waits while items are selected."""
+        if self.selected and subtitle is not None:
+            self._subtitle, subtitle = subtitle, None
+        super().entitle(title, subtitle)
+
     def _count_selected(self) -> None:
         """Show the number of selected items in the lower border."""
         if self._subtitle is None:
             self._subtitle = self.border_subtitle or ""
         count = len(self.selected)
-        self.entitle(subtitle=f"{count} selected · esc clears" if count else self._subtitle)
+        super().entitle(subtitle=f"{count} selected · esc clears" if count else self._subtitle)
         if not count:
             self._subtitle = None
 

@@ -14,7 +14,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
 from textual.content import Content
-from textual.geometry import Region, Size
+from textual.geometry import Offset, Region, Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
@@ -77,6 +77,16 @@ class Lines(ScrollView, can_focus=True, inherit_bindings=False):
         self._painted: dict[int, Strip] = {}
         self._styles: dict[tuple[str, ...], Style] = {}
         super().__init__(**kwargs)
+
+    @property
+    def cursor_line(self) -> int:
+        """The line of the visible area that the keys act on."""
+        return 0
+
+    @property
+    def cursor_place(self) -> Offset:
+        """The place of that line on the screen. Screen readers follow the terminal's cursor."""
+        return self.content_region.offset + Offset(0, self.cursor_line)
 
     def line(self, y: int) -> Strip:
         """Draw line *y* of the visible area in its current state."""

@@ -62,6 +62,11 @@ class TextView(Lines):
             self.scroll_to(y=place, animate=False, force=True, immediate=True)
         self.refresh_changed()
 
+    @property
+    def cursor_line(self) -> int:
+        """The line of the current match; the first line without one."""
+        return max(0, self._match - self.scroll_offset.y)
+
     def text(self) -> str:
         """Return the whole text."""
         return "\n".join(map(_text, self._rows))

@@ -651,7 +651,7 @@ def test_a_draft_is_offered_after_a_crash(world):
         await pilot.pause()
         app.screen.query_one("#editor", TextArea).text = "- half written"
         await pilot.pause()
-        app.screen.editor.save_draft()
+        await app.screen.editor.keep()
 
     drive(app, crash)
     again = world.app()

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import subprocess
+import sys
 import threading
 
 import click
@@ -32,6 +34,10 @@ def typed(app) -> str | None:
 
 def changes_listed(app) -> bool:
     return app.screen.query_one("#rows", LineList).key is not None
+
+
+def message(app) -> str:
+    return str(app.screen.query_one("#status").content)
 
 
 def written(world) -> str:
@@ -127,6 +133,84 @@ def test_leaving_the_app_keeps_what_was_typed(world):
     assert [(draft.text, bool(draft.new_day)) for draft in drafts.every(world.home)] == [
         ("not yet", True)
     ]
+
+
+def test_undo_leaves_what_other_programs_wrote_meanwhile(world):
+    app = world.app()
+
+    def another_writes(text: str) -> None:
+        code = (
+            "import sys; from memsearch_engine import Memory; Memory(sys.argv[1]).add(sys.argv[2])"
+        )
+        subprocess.run([sys.executable, "-c", code, str(world.project), text], check=True)
+
+    async def steps(pilot):
+        before = written(world)
+        await pilot.press("e", *"MINE", "ctrl+s")
+        another_writes("first of another")
+        await pilot.press("down", "u")
+        await until(pilot, lambda: "MINE" not in written(world))
+        assert app.screen.state.item.title == "缓存中间件测试通过"
+        another_writes("second of another")
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: "MINE" in written(world))
+        await pilot.press("u", "u")
+        assert "nothing to undo" in message(app)
+        day = world.memory / f"{Library(Memory(str(world.project))).today()}.md"
+        assert day.read_text().count("of another") == 2
+        assert world.day().read_text() in before and "MINE" not in written(world)
+
+    drive(app, steps)
+
+
+def test_without_room_for_a_draft_the_editor_stays_open(world):
+    app = world.app()
+    (world.home.root / "drafts").write_text("in the place of the folder")
+    before = written(world)
+
+    async def steps(pilot):
+        await pilot.press("e", *"MINE", "escape")
+        assert typed(app).startswith("MINE") and "no draft can be written" in message(app)
+        await pilot.press("ctrl+q")
+        assert typed(app).startswith("MINE") and not app._exit
+        await pilot.press("ctrl+g")
+        assert typed(app) is None and written(world) == before
+        await pilot.press("e", *"MINE", "ctrl+q", "ctrl+q")
+        assert app._exit
+
+    drive(app, steps)
+
+
+def test_what_can_neither_be_saved_nor_be_a_draft_is_copied(world):
+    app = world.app()
+    (world.home.root / "drafts").write_text("in the place of the folder")
+
+    async def steps(pilot):
+        await pilot.press("e", *"MINE")
+        world.day().unlink()
+        world.day().mkdir()
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: "your text was copied" in message(app))
+        assert app.clipboard.startswith("MINE") and typed(app).startswith("MINE")
+
+    drive(app, steps)
+
+
+@pytest.mark.parametrize("command", ["/nonexistent/editor", "false", "'", ""])
+@pytest.mark.parametrize("key", ["E", "O"])
+def test_an_editor_that_cannot_be_run_ends_nothing(world, monkeypatch, command, key):
+    monkeypatch.setattr(MemsearchApp, "suspend", lambda self: contextlib.nullcontext())
+    monkeypatch.setenv("VISUAL", command)
+    monkeypatch.setenv("EDITOR", "/nonexistent/editor")
+    app, before = world.app(), written(world)
+
+    async def steps(pilot):
+        await pilot.press(key)
+        if (command, key) != ("false", "O"):  # it ran
+            assert "set EDITOR" in message(app)
+        assert app.is_running and written(world) == before
+
+    drive(app, steps)
 
 
 @pytest.mark.slow

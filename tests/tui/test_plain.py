@@ -8,6 +8,8 @@ from datetime import date
 import pytest
 from memsearch_engine import Memory
 
+from memsearch_tui.library import Library
+from memsearch_tui.plain import Plain
 from tests.conftest import Box
 
 
@@ -97,3 +99,29 @@ def test_long_lists_come_in_pages_and_notes_are_written_pinned_and_copied(box):
         and ", pin" in said
     )
     assert "- Plain words" in said and "<!-- id:" in said and "undone: mark" in said
+
+
+def test_changes_are_listed_redone_and_brought_back(box):
+    said = conversation(
+        box, "add Plain words", "undo", "redo", "day today", "delete 1", "changes", "restore 1"
+    )
+    assert "redone: add of “Plain words”" in said
+    assert re.search(r"1\. \S+ \S+ delete: ", said) and "brought back" in said
+    assert "Plain words" in (box.memory / f"{date.today().isoformat()}.md").read_text()
+
+
+def test_any_turn_of_a_conversation_and_related_notes(world):
+    lines = [
+        "day 2026-02-09",
+        "conversation 2",
+        "conversation 2 1",
+        "conversation 2 9",
+        "related 1",
+    ]
+    said: list[str] = []
+    library = Library(Memory(str(world.project), home=world.home))
+    Plain(library, lambda: lines.pop(0) if lines else "", said.append).run()
+    text = "\n".join(said)
+    assert "turn 2 of 2\nYou: raise the redis ttl" in text
+    assert "turn 1 of 2\nYou: why is the cart slow" in text
+    assert "error: no turn 9 in the list" in text and "0 related notes" in text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from datetime import date, timedelta
 
 import pytest
@@ -235,3 +237,17 @@ def test_days_have_as_many_heights_as_their_counts_allow(counts, heights):
     )
     drawn = {sign for number in range(7) for sign, _ in calendar._weekday(number)[1:]}
     assert len(drawn & set("▂▄▆█")) == heights
+
+
+def test_the_rows_of_the_first_frame_load_nothing_that_only_review_needs(world):
+    """Compiling its patterns took a tenth of the app's start."""
+    code = (
+        "import sys; from memsearch_engine import Memory;"
+        "from memsearch_tui.library import Library;"
+        "from memsearch_tui.timeline import Timeline;"
+        "timeline = Timeline(Library(Memory(sys.argv[1])), near='2026-02-09'); assert timeline[0];"
+        "print({f'memsearch_engine.journal.{name}' for name in ('instructions', 'junk')}"
+        " & set(sys.modules))"
+    )
+    command = [sys.executable, "-c", code, str(world.project)]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "set()\n"

@@ -10,6 +10,7 @@ import pytest
 from memsearch_engine import Memory
 from rich.cells import cell_len
 from textual.command import CommandList
+from textual.geometry import Offset
 from textual.widgets import Input
 
 from memsearch_tui import activity, health
@@ -122,6 +123,9 @@ def test_selected_notes_are_counted_and_escape_clears_them(world):
     async def steps(pilot):
         await pilot.press("space", "space")
         entries = app.screen.panes.entries
+        assert str(entries.border_subtitle).startswith("2 selected")
+        app.screen.search.reload()  # as after a change by another program
+        await pilot.pause()
         assert str(entries.border_subtitle).startswith("2 selected")
         await pilot.press("escape")
         assert not entries.selected and not entries.border_subtitle
@@ -263,3 +267,21 @@ def test_the_palette_names_each_action_and_its_key_in_one_line(world):
 def test_a_deleted_note_is_shown_without_an_empty_added_line():
     assert [text_of(row) for row in diff_rows("one\ntwo", "")] == ["- one", "- two"]
     assert [text_of(row) for row in diff_rows("", "one")] == ["+ one"]
+
+
+def test_the_terminal_s_cursor_is_where_the_keys_act(world):
+    """Screen readers and magnifiers follow it."""
+    app = world.app()
+
+    async def steps(pilot):
+        entries, reader = app.screen.panes.entries, app.screen.panes.reader
+        await pilot.press("down", "down")
+        assert app.cursor_position == entries.content_region.offset + Offset(0, 2)
+        await pilot.press("slash", *"re")
+        assert app.cursor_position == app.screen.panes.query.cursor_screen_offset
+        await pilot.press("escape", "enter")
+        await until(pilot, lambda: app.cursor_position == reader.content_region.offset)
+        await pilot.press("e")
+        assert app.cursor_position == app.screen.query_one("#editor").cursor_screen_offset
+
+    drive(app, steps)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,14 @@ SYNC = "sync:"
 #: Prefix of the batches of an agent that changes notes which no decision contradicts.
 AGENTS = "agent:"
 _HERE = f"batch NOT GLOB '{SYNC}*'"
+_PROCESS, _BEGAN = uuid.uuid4().hex[:12], time.time()
+#: Changes that this process made, or that were made before it began.
+_OWN = f"(batch GLOB '*{_PROCESS}*' OR at<{_BEGAN!r})"
+
+
+def new_batch() -> str:
+    """Return a name for changes of this process that are one step of undo."""
+    return f"{_PROCESS}{uuid.uuid4().hex}"
 
 
 class Change(msgspec.Struct):
@@ -207,17 +216,17 @@ class History:
         )
         return {name: before.rstrip() for name, before in self._rows(query)}
 
-    def last_done(self, memory: str = "", entry_id: str = "") -> list[Change]:
+    def last_done(self, memory: str = "", entry_id: str = "", own: bool = False) -> list[Change]:
         """Return the newest batch of changes that can be undone, newest first; empty for none."""
-        where, values = _scope(memory, entry_id)
+        where, values = _scope(memory, entry_id, own)
         newest = self._select(
             f"state='done' AND {_HERE} AND {where} ORDER BY seq DESC LIMIT 1", values
         )
         return self._batch(newest, "done", newest_first=True)
 
-    def last_undone(self, memory: str = "", entry_id: str = "") -> list[Change]:
+    def last_undone(self, memory: str = "", entry_id: str = "", own: bool = False) -> list[Change]:
         """Return the batch that ``redo`` applies: the last undone, if its entries are unchanged."""
-        where, values = _scope(memory, entry_id)
+        where, values = _scope(memory, entry_id, own)
         order = (
             "(SELECT max(n) FROM undos "
             "WHERE undos.seq=changes.seq AND undone) DESC, undone_at DESC, seq ASC"
@@ -358,9 +367,10 @@ class History:
         return [] if self.database.is_new else self.database.execute(query, values).fetchall()
 
 
-def _scope(memory: str, entry_id: str) -> tuple[str, tuple[Any, ...]]:
+def _scope(memory: str, entry_id: str, own: bool = False) -> tuple[str, tuple[Any, ...]]:
+    also = f" AND {_OWN}" if own else ""
     if entry_id:
-        return "entry_id=?", (entry_id,)
+        return f"entry_id=?{also}", (entry_id,)
     if memory:
-        return "memory=?", (memory,)
-    return "1", ()
+        return f"memory=?{also}", (memory,)
+    return f"1{also}", ()

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import uuid
 from collections.abc import Callable, Iterator, Mapping
 
 from memsearch_engine.core import safe_files
@@ -18,7 +17,7 @@ from memsearch_engine.core.ids import digest
 from memsearch_engine.core.project_location import author_of
 from memsearch_engine.journal import disk, render
 from memsearch_engine.journal.files import DayFile, day_of, list_files, read_day
-from memsearch_engine.journal.history import AGENTS, SYNC, Change, History
+from memsearch_engine.journal.history import AGENTS, SYNC, Change, History, new_batch
 from memsearch_engine.journal.model import Document, Entry
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.journal.outline import FileOutline
@@ -46,23 +45,26 @@ class Undoable:
         self.history.close()
         self.origin.close()
 
-    def undo(self, memory: str = "", entry_id: str = "") -> list[Change]:
+    def undo(self, memory: str = "", entry_id: str = "", own: bool = False) -> list[Change]:
         """Undo the last change of a folder, of an entry, or of all.
+
+        Args:
+            own: leave changes that other processes have made since this one began.
 
         Returns:
             The undone changes, newest first.
         """
         self._settle_all()
-        batch = self.history.last_done(memory, entry_id)
+        batch = self.history.last_done(memory, entry_id, own)
         for change in batch:
             with self._taking_back(change):
                 self._apply(change, change.after, change.before, change.file_after, undone=True)
         return batch
 
-    def redo(self, memory: str = "", entry_id: str = "") -> list[Change]:
-        """Do again what was last undone."""
+    def redo(self, memory: str = "", entry_id: str = "", own: bool = False) -> list[Change]:
+        """Do again what was last undone. The arguments are those of ``undo``."""
         self._settle_all()
-        batch = self.history.last_undone(memory, entry_id)
+        batch = self.history.last_undone(memory, entry_id, own)
         for change in batch:
             with self._taking_back():
                 self._apply(change, change.before, change.after, change.file_before, undone=False)
@@ -373,7 +375,7 @@ def new_change(
 ) -> Change:
     """Return a change that is to be recorded."""
     return Change(
-        batch or uuid.uuid4().hex,
+        batch or new_batch(),
         op,
         os.path.abspath(memory),
         path,

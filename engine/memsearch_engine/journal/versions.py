@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import uuid
-
 from memsearch_engine.journal import render
+from memsearch_engine.journal.history import new_batch
 from memsearch_engine.journal.model import CONFLICT, CONFLICT_OF, Document, Entry
 from memsearch_engine.journal.parse import parse
 from memsearch_engine.journal.targets import Target
@@ -18,7 +17,7 @@ def merge_equal(journal: Journal, memory: str, first: Target, others: list[Targe
 
     The result has the text of *first* and the anchors of all.
     """
-    batch = uuid.uuid4().hex
+    batch = new_batch()
     document = parse(read_day_file(first.path), day_name(first.path))
     seen = journal.find_target(document, first)
     removed = [
@@ -70,7 +69,7 @@ def decide(journal: Journal, memory: str, shown: Target, other: Target, body: st
             return new
         return render.with_body(document, entry, new, render.body_of(clean, entry))
 
-    batch = uuid.uuid4().hex
+    batch = new_batch()
     journal.splice(memory, "edit", [shown], change, batch=batch)
     journal.splice(memory, "delete", [other], None, batch=batch)
 
@@ -84,6 +83,6 @@ def separate(journal: Journal, memory: str, other: Target, shown: Target | None)
         marks = {name: value for name, value in entry.marks.items() if name not in gone}
         return render.with_marks(document, entry, marks)
 
-    batch = uuid.uuid4().hex
+    batch = new_batch()
     for target in [shown, other] if shown else [other]:
         journal.splice(memory, "mark", [target], change, batch=batch)

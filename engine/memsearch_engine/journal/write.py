@@ -17,7 +17,7 @@ from memsearch_engine.core.errors import Conflict, NotFound, Unreachable, UsageE
 from memsearch_engine.core.home import Home
 from memsearch_engine.journal import disk, render
 from memsearch_engine.journal.files import day_of, read_day
-from memsearch_engine.journal.history import AGENTS
+from memsearch_engine.journal.history import AGENTS, new_batch
 from memsearch_engine.journal.model import Anchor, Document, Entry
 from memsearch_engine.journal.origin import CAPTURED
 from memsearch_engine.journal.parse import parse, parse_end, turn_id
@@ -442,7 +442,7 @@ class Journal(Undoable):
             )
             for t in targets
         )
-        return f"{AGENTS if may_undo else ''}{uuid.uuid4().hex}"
+        return f"{AGENTS if may_undo else ''}{new_batch()}"
 
     def _refuse_longterm(self, targets: list[Target]) -> None:
         """Raise UsageError if a target is an entry of the long-term memory."""

@@ -130,16 +130,16 @@ class NoteEditor:
 
     # -- history
 
-    def undo(self, name: str = "", *, everywhere: bool = False) -> list[Change]:
+    def undo(self, name: str = "", *, everywhere: bool = False, own: bool = False) -> list[Change]:
         """Undo the last change; see ``Memory.undo``."""
-        done = self._journal.undo(*self._step(name, everywhere))
+        done = self._journal.undo(*self._step(name, everywhere), own)
         if done:
             self._prepare()
         return done
 
-    def redo(self, name: str = "", *, everywhere: bool = False) -> list[Change]:
+    def redo(self, name: str = "", *, everywhere: bool = False, own: bool = False) -> list[Change]:
         """Redo the last undone change; see ``Memory.redo``."""
-        done = self._journal.redo(*self._step(name, everywhere))
+        done = self._journal.redo(*self._step(name, everywhere), own)
         if done:
             self._prepare()
         return done

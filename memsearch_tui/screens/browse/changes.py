@@ -113,18 +113,18 @@ class Changes:
     async def undo(self) -> None:
         """Undo the last edit, deletion or mark."""
         memory = self._state.library.memory
-        work = partial(memory.undo, everywhere=memory.everything)
+        work = partial(memory.undo, everywhere=memory.everything, own=True)
         await self._desk.write("undoing", work, partial(self._stepped, "undo"))
 
     async def redo(self) -> None:
         """Redo the last undone change."""
         memory = self._state.library.memory
-        work = partial(memory.redo, everywhere=memory.everything)
+        work = partial(memory.redo, everywhere=memory.everything, own=True)
         await self._desk.write("redoing", work, partial(self._stepped, "redo"))
 
     def _stepped(self, name: str, changes: list[engine.Change]) -> None:
         if not changes:
-            self._desk.say(f"nothing to {name}", for_s=3)
+            self._desk.say(f"nothing to {name} · U lists all changes", for_s=3)
             return
         self._show(changes)
         one = quoted(changes[0].title)

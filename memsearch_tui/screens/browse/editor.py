@@ -5,6 +5,7 @@ Writes run one after the other, off the event loop, because another program may 
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from textual.content import Content
 from textual.timer import Timer
 
 from memsearch_tui import drafts
-from memsearch_tui.aside import OURS, away
+from memsearch_tui.aside import OURS, SHOWN_AFTER_S, away
 from memsearch_tui.counted import many, quoted
 from memsearch_tui.library import Item
 from memsearch_tui.timeline import Key
@@ -180,14 +181,23 @@ class Editor:
         self._reader.preview()
         screen.call_after_refresh(self._desk.go, level)
 
-    def leave(self) -> None:
-        """Close the editor. Unsaved text stays as a draft."""
-        changed = self.save_draft()
+    async def leave(self) -> bool:
+        """Close the editor. Unsaved text stays as a draft.
+
+        Returns:
+            False if no draft can be written: the editor stays open.
+        """
+        if not self._state.editing:
+            return True
+        if not await self.keep():
+            return False
+        changed = self._is_changed()
         self._close(keep_draft=changed)
         if changed:
-            key = "a" if self._draft.new_day else "e"
+            key = "+" if self._draft.new_day else "e"
             text = f"not saved: there is a draft · {key} goes on with it"
             self._desk.say(text, for_s=6, of_note=key == "e")
+        return True
 
     def drop_draft(self) -> None:
         """Close the editor and discard the unsaved text."""
@@ -204,30 +214,39 @@ class Editor:
         folders = tuple(project.memory for project in memory.projects)
         every = await OURS.run(partial(drafts.every, memory.home))
         if draft := next((draft for draft in every if draft.path.startswith(folders)), None):
-            key = "a" if draft.new_day else "e on it"
+            key = "+" if draft.new_day else "e on it"
             self._desk.say(f"{quoted(draft.title)} was not saved. Press {key} to go on.")
 
     def changed(self) -> None:
         """Write a draft soon. Further keys do not delay it, so continuous typing is saved too."""
         if self._draft_timer is None:
-            self._draft_timer = self._desk.screen.set_timer(_DRAFT_S, self.save_typed)
+            self._draft_timer = self._desk.screen.set_timer(_DRAFT_S, self.keep)
 
-    def save_typed(self) -> None:
-        """Write the current text as a draft."""
+    async def keep(self) -> bool:
+        """Write the current text as a draft.
+
+        Returns:
+            False, with a message, if it cannot be written. True if it takes longer than a moment.
+        """
         self._draft_timer = None
-        self.save_draft()
+        if not self._is_changed():
+            return True
+        writing = self._put_draft(self._draft, self._text() or "")
+        await asyncio.wait([writing], timeout=SHOWN_AFTER_S)
+        error = writing.exception() if writing.done() else None
+        if error is not None:
+            self._desk.say(f"no draft can be written: {error} · ctrl+g drops the text")
+        return error is None
 
-    def save_draft(self) -> bool:
-        """Write the draft. Returns False if nothing was changed."""
+    def _is_changed(self) -> bool:
         text = self._text()
-        if text is None or text.strip("\n") == self._draft.text.strip("\n"):
-            return False
-        self._put_draft(self._draft, text)
-        return True
+        return text is not None and text.strip("\n") != self._draft.text.strip("\n")
 
-    def _put_draft(self, draft: drafts.EditDraft, text: str) -> None:
+    def _put_draft(self, draft: drafts.EditDraft, text: str) -> asyncio.Future[None]:
         home, typed = self._state.library.memory.home, msgspec.structs.replace(draft, text=text)
-        OURS.run(partial(drafts.save, home, typed))
+        writing = OURS.run(partial(drafts.save, home, typed))
+        writing.add_done_callback(lambda done: done.cancelled() or done.exception())
+        return writing  # asyncio would print an exception that nobody looked at
 
     def _forget(self, draft: drafts.EditDraft) -> None:
         home = self._state.library.memory.home
@@ -279,11 +298,7 @@ class Editor:
 
         def failed(error: Exception) -> None:
             self._saving = None
-            self._put_draft(draft, text)
-            if isinstance(error, Conflict):
-                self._desk.start(partial(self._conflict, draft, text), "edit")
-            else:
-                self._desk.screen.notify(f"{error}; your text is a draft now", severity="error")
+            self._desk.start(partial(self._unsaved, draft, text, error), "edit")
 
         self._saving = draft
         await self._desk.write("saving", work, partial(self._saved, draft, text), failed)
@@ -306,15 +321,28 @@ class Editor:
         secrets = f" · {many(len(note.replaced), 'secret')} replaced" if note.replaced else ""
         self._desk.say(f"saved · u takes it back{secrets}", for_s=4)
 
-    async def _conflict(self, draft: drafts.EditDraft, mine: str) -> None:
+    async def _unsaved(self, draft: drafts.EditDraft, text: str, error: Exception) -> None:
+        """Keep a text that was not saved as a draft, else copy it. In a conflict, show both."""
+        kept = "your text is a draft now"
+        try:
+            await self._put_draft(draft, text)
+        except OSError:
+            self._desk.screen.app.copy_to_clipboard(text)
+            kept = "no draft can be written either, so your text was copied"
+        if isinstance(error, Conflict):
+            entry_at = self._state.library.notes.entry_at
+            try:
+                now = await away(partial(entry_at, draft.path, draft.entry_id))
+            except (MemsearchError, OSError) as gone:
+                error = gone
+            else:
+                self._conflict(draft, text, now)
+                return
+        self._desk.screen.notify(f"{error}; {kept}", severity="error")
+
+    def _conflict(self, draft: drafts.EditDraft, mine: str, now: Entry) -> None:
         from memsearch_tui.screens.dialogs import ConflictScreen
 
-        library = self._state.library
-        try:
-            now = await away(partial(library.notes.entry_at, draft.path, draft.entry_id))
-        except (MemsearchError, OSError) as error:
-            self._desk.screen.notify(f"{error}; your text is a draft now", severity="error")
-            return
         seen = msgspec.structs.replace(draft, hash=now.hash, base=now.body)
 
         def decided(choice: str | None) -> None:
@@ -348,8 +376,12 @@ class Editor:
         import click
 
         draft = _begun(item, entry)
-        with self._desk.screen.app.suspend():
-            text = click.edit(draft.base + "\n", extension=".md", require_save=True)
+        try:
+            with self._desk.screen.app.suspend():
+                text = click.edit(draft.base + "\n", extension=".md", require_save=True)
+        except (click.ClickException, OSError, ValueError) as error:
+            self._desk.say(f"{error}; set EDITOR")
+            return
         if text is not None and text.strip("\n") != draft.base:
             self._put_draft(draft, text)
             await self._save(draft, text)
@@ -362,13 +394,14 @@ class Editor:
         if item is None or entry is None or self._state.editing:
             return
         command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
-        argv = shlex.split(command)
-        name, line = os.path.basename(argv[0]) if argv else "", entry.start_line
-        where = [f"{item.path}:{line}"] if name in _WITH_COLON else [f"+{line}", item.path]
+        line = entry.start_line
         try:
+            argv = shlex.split(command)
+            name = os.path.basename(argv[0])
+            where = [f"{item.path}:{line}"] if name in _WITH_COLON else [f"+{line}", item.path]
             with self._desk.screen.app.suspend():
                 subprocess.call([*argv, *_WITH_COLON.get(name, []), *where])
-        except (OSError, IndexError) as error:
+        except (OSError, ValueError, IndexError) as error:
             self._desk.say(f"{command} can't be run: {error}; set EDITOR")
         self._reload(None)
 

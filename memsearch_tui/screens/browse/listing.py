@@ -104,7 +104,7 @@ class TimelineController:
         if stand_on == NEWEST:
             stand_on = timeline[0] if len(timeline) else None
         at_top = entries.scroll_offset.y == 0 and entries.cursor == 0
-        self.show(stand_on or key)
+        self.show(stand_on if stand_on in timeline else key)
         if not at_top and stand_on is None and not was_empty:
             entries.hold(line)
 

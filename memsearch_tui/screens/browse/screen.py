@@ -256,8 +256,6 @@ class BrowseScreen(Screen[None]):
 
     def open(self, library: Library) -> None:
         """Show another project, or all of them."""
-        if self.state.editing:
-            self.editor.leave()
         if self.state.query:
             self.search.end()
         self.state.use(library)
@@ -362,11 +360,11 @@ class BrowseScreen(Screen[None]):
         elif state.level == "section":
             await self.conversation.open()
 
-    def go_back(self) -> None:
+    async def go_back(self) -> None:
         """Go one level up, or leave the editor or the search."""
         state = self.state
         if state.editing:
-            self.editor.leave()
+            await self.editor.leave()
         elif self.focused is self.panes.entries and self.panes.entries.selected:
             self.panes.entries.clear_selection()
             self.refresh_bindings()

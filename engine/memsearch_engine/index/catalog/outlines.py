@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from memsearch_engine import __version__
@@ -10,9 +12,10 @@ from memsearch_engine.index.catalog.files import MAX_TITLE
 from memsearch_engine.index.rows import CatalogBroken, decode_anchors
 from memsearch_engine.journal.files import DayFile
 from memsearch_engine.journal.model import Anchor
-from memsearch_engine.journal.outline import FileOutline
 
-_decode = msgspec.msgpack.Decoder(FileOutline).decode
+if TYPE_CHECKING:
+    from memsearch_engine.journal.outline import FileOutline
+
 _FILE = "f.path, f.day, f.mtime_ns, f.size, o.ctime_ns"
 
 
@@ -36,13 +39,17 @@ class FileOutlines:
 
     def of(self, project: str) -> dict[DayFile, FileOutline]:
         """Return the outlines of a project's files, by the version of the file."""
+        # every reader of the catalog would compile its patterns: a tenth of the app's start
+        from memsearch_engine.journal.outline import FileOutline
+
+        decode = msgspec.msgpack.Decoder(FileOutline).decode
         rows = self._database.query(
             f"SELECT {_FILE}, o.data FROM files f JOIN outlines o ON o.file=f.id"
             " WHERE f.project=? AND f.state='fresh' AND o.version=?",
             (project, __version__),
         )
         try:
-            return {DayFile(*file): _decode(data) for *file, data in rows}
+            return {DayFile(*file): decode(data) for *file, data in rows}
         except (msgspec.DecodeError, TypeError) as error:
             raise CatalogBroken(f"a value is damaged: {error}") from error
 
