@@ -5,15 +5,22 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import random
+import threading
+from queue import Queue
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from memsearch_engine.core.home import Home
+from memsearch_engine.core.projects import Project
 from memsearch_engine.core.settings import Settings
 from memsearch_engine.core.settings_schema import MilvusSettings
 from memsearch_engine.index.catalog import Catalog, database
 from memsearch_engine.index.scan import scan
 from memsearch_engine.index.vector_index import VectorIndex
+from memsearch_engine.index.vectors.ledger import LedgerRow
+from memsearch_engine.service import prompt_finder
+from memsearch_engine.service.prompt_finder import PromptFinder
 
 
 class Model:
@@ -133,6 +140,31 @@ def test_a_new_note_and_a_start_compare_nothing_else(notes, monkeypatch):
         assert sizes == [0, 0]
 
 
+def test_a_start_compares_nothing_while_prompts_are_looked_up_in_vain(notes, monkeypatch):
+    heads = (f"<!-- session:s turn:t{n} agent:codex transcript:/gone -->" for n in range(5))
+    lines = (f"### 10:0{n}\n{head}\n- note {n}\n" for n, head in enumerate(heads))
+    (notes.folder / "2026-01-01.md").write_text("\n".join(lines))
+    notes.scan()
+    assert compare_all(notes) == (5, 0)
+    monkeypatch.setattr(prompt_finder, "PROMPTS_AT_ONCE", 2)
+    sizes = compared(monkeypatch)
+    for left in (3, 1, 0):
+        with contextlib.closing(notes.open()) as space:
+            space.reconcile(notes.catalog, "p", "c")  # as the first index job does
+            state = SimpleNamespace(
+                home=notes.home,
+                catalog=notes.catalog,
+                spaces=[space],
+                queue=Queue(),
+                stopping=threading.Event(),
+            )
+            finder = PromptFinder(state, SimpleNamespace(prompts_wanted=True))
+            finder.note(Project("p", "p", "c", "/", str(notes.folder)))
+            finder.step()
+            assert len(notes.catalog.prompts.missing("p", 9)) == left
+    assert len(sizes) == 6 and max(sizes) == 0
+
+
 @pytest.mark.parametrize("killed", ["before the ledger", "after the ledger"])
 def test_a_change_whose_process_was_killed_is_made_at_the_next_start(notes, monkeypatch, killed):
     notes.write(1, ["old", "older"])
@@ -159,6 +191,24 @@ def test_a_change_whose_process_was_killed_is_made_at_the_next_start(notes, monk
         space.reconcile(notes.catalog, "p", "c")
         assert stored(space) == notes.wanted(space)
         assert len(stored(space)) == 2
+
+
+@pytest.mark.parametrize("others", [0, 1500])  # few: the whole table of vectors is read
+def test_every_chunk_has_its_vector_in_memory(notes, others):
+    chunks = {
+        f"chunk {n}": LedgerRow(("2026-01-01",) * 4, None, f"text {n % 700}") for n in range(999)
+    }
+    chance = np.random.default_rng(1)
+    texts = [*(f"other {n}" for n in range(others)), *(f"text {n}" for n in range(690))]
+    with contextlib.closing(notes.open()) as space:
+        space.embeddings.put({name: chance.random(8, np.float32) for name in texts})
+        space.ledger.change("c", [], chunks)
+        cache = space._search.cache("c")
+        with_vector = {name for name, row in chunks.items() if row.text_hash in texts}
+        held = cache.vectors(cache.ids)
+        assert len(cache.ids) == len(held) == len(with_vector) and held.keys() == with_vector
+        known = space.embeddings.get(texts)
+        assert all((vector == known[chunks[name].text_hash]).all() for name, vector in held.items())
 
 
 def compare_all(notes: Notes) -> tuple[int, int]:

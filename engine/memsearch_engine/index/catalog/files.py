@@ -335,18 +335,20 @@ class TurnPrompts:
         with self._database.transaction() as db:
             for chunk, prompt in prompts.items():
                 row = db.execute(
-                    "SELECT c.entry, c.embedded, c.chunk_id, e.project, e.file FROM chunks c"
-                    " JOIN entries e ON e.id=c.entry WHERE c.id=?",
+                    "SELECT c.entry, c.embedded, c.chunk_id, c.text_hash, e.project, e.file"
+                    " FROM chunks c JOIN entries e ON e.id=c.entry WHERE c.id=?",
                     (chunk,),
                 ).fetchone()
                 if row is None:
                     continue
-                entry, embedded, chunk_id, project, file = row
+                entry, embedded, chunk_id, before, project, file = row
+                db.execute("UPDATE entries SET asked=? WHERE id=?", (prompt, entry))
+                text = with_asked(prompt or "", embedded)
+                if (now := text_hash(text)) == before:
+                    continue
                 self._database.note_written(project, [chunk_id])
                 db.execute("UPDATE files SET at=? WHERE id=?", (time.time(), file))
-                text = with_asked(prompt or "", embedded)
-                db.execute("UPDATE entries SET asked=? WHERE id=?", (prompt, entry))
-                db.execute("UPDATE chunks SET text_hash=? WHERE id=?", (text_hash(text), chunk))
+                db.execute("UPDATE chunks SET text_hash=? WHERE id=?", (now, chunk))
                 db.execute(
                     "UPDATE words SET terms=?, written=? WHERE rowid=?",
                     (" ".join(analyze.terms(text)), analyze.words(text), chunk),

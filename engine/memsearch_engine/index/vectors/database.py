@@ -14,6 +14,7 @@ from memsearch_engine.core.home import private
 from memsearch_engine.core.migrations import open_shared, transaction, write_ahead
 
 _LAYOUT = 1
+_AT_ONCE = 500  # vectors
 #: ``vectors`` has rowids. Without them, most of each row is in overflow pages of the key's tree,
 #: and reading 100,000 rows takes 3.8 s instead of 0.8 s.
 _SCHEMA = """
@@ -86,6 +87,22 @@ class VectorDatabase:
         """Return all rows of a query."""
         with self.lock:
             return self._db.execute(sql, tuple(values)).fetchall()
+
+    def vectors(self, text_hashes: list[str] | None) -> Iterator[list[tuple[str, bytes]]]:
+        """Yield (text hash, float32 bytes), some at a time. The caller holds the lock.
+
+        Args:
+            text_hashes: the texts to read; None: all.
+        """
+        sql = "SELECT text_hash, vector FROM vectors"
+        if text_hashes is None:
+            cursor = self._db.execute(sql)
+            yield from iter(lambda: cursor.fetchmany(_AT_ONCE), [])
+            return
+        for start in range(0, len(text_hashes), _AT_ONCE):
+            some = text_hashes[start : start + _AT_ONCE]
+            marks = ",".join("?" * len(some))
+            yield self.query(f"{sql} WHERE text_hash IN ({marks})", some)
 
     def execute(self, sql: str, values: Iterable[Any] = ()) -> int:
         """Run one statement in its own transaction; return the number of changed rows."""

@@ -148,13 +148,8 @@ class EmbeddingStore:
 
     def get(self, text_hashes: Iterable[str]) -> dict[str, np.ndarray]:
         """Return text hash -> vector, for the texts that have one."""
-        found: dict[str, np.ndarray] = {}
-        for batch, marks in _batches(text_hashes):
-            rows = self._database.query(
-                f"SELECT text_hash, vector FROM vectors WHERE text_hash IN ({marks})", batch
-            )
-            found.update((name, np.frombuffer(blob, np.float32)) for name, blob in rows)
-        return found
+        batches = self._database.vectors(list(dict.fromkeys(text_hashes)))
+        return {name: np.frombuffer(blob, np.float32) for some in batches for name, blob in some}
 
     def put(self, vectors: Mapping[str, np.ndarray]) -> None:
         """Store vectors by text hash."""

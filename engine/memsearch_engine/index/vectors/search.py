@@ -6,8 +6,8 @@ and ordered again with the local vectors.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
 import numpy as np
 
@@ -60,14 +60,21 @@ class CachedSearch:
         with self._lock:
             cache = self._caches.get(collection)
             if cache is None:
-                found = self._ledger.all_vectors(collection)
-                saved = SavedCorrections(
-                    self._ledger.sample_name(collection), tuple(row[3] for row in found)
-                )
+                saved: list[float | None] = []
                 cache = self._caches[collection] = VectorCache(
-                    [row[:3] for row in found], self._dimension, self._ordinary, saved
+                    self._rows(collection, saved),
+                    self._dimension,
+                    self._ordinary,
+                    self._ledger.count(collection),
                 )
+                cache.set_saved(self._ledger.sample_name(collection), saved)
             return cache
+
+    def _rows(self, collection: str, saved: list[float | None]) -> Iterator[CacheRow]:
+        """Yield the rows of a collection, and add their corrections to *saved*."""
+        for some in self._ledger.all_vectors(collection):
+            saved += [correction for _, correction in some]
+            yield from [row for row, _ in some]
 
     def nearest(
         self, collection: str, question: QueryVector, limit: int, where: Filter
@@ -105,7 +112,7 @@ class CachedSearch:
         new = cache.unsaved_corrections()
         if len(new) >= _WORTH_SAVING:
             self._ledger.put_corrections(collection, cache.sample.name, new)
-            cache.set_saved()
+            cache.set_saved(cache.sample.name, cache.corrections)
 
     def change(self, collection: str, gone: set[str], rows: list[CacheRow]) -> None:
         """Apply a change of a collection: remove the chunks in *gone*, then add *rows*."""
@@ -233,21 +240,6 @@ VectorSearch = CachedSearch | ServerSearch
 CacheRow = tuple[str, str, bytes]
 
 
-class SavedCorrections(NamedTuple):
-    """Hubness corrections from the ledger.
-
-    Attributes:
-        sample_name: name of the sample with which they were computed.
-        values: one per row; None if the row has no correction.
-    """
-
-    sample_name: str = ""
-    values: tuple[float | None, ...] = ()
-
-
-_NONE_SAVED = SavedCorrections()
-
-
 class VectorCache:
     """A matrix of vectors, with the values for the filters of a search.
 
@@ -256,10 +248,10 @@ class VectorCache:
 
     def __init__(
         self,
-        rows: list[CacheRow],
+        rows: Iterable[CacheRow],
         dimension: int,
         ordinary: dict[str, np.ndarray] | None = None,
-        saved: SavedCorrections = _NONE_SAVED,
+        count: int | None = None,
     ) -> None:
         """Read *rows* into one matrix.
 
@@ -267,26 +259,32 @@ class VectorCache:
             rows: the chunks of a collection.
             dimension: numbers in a vector.
             ordinary: as for ``HubnessSample``; the rows must then have scripts.
-            saved: hubness corrections from the ledger.
+            count: at least the number of rows, to read them as they come; None to count them.
         """
         self._ordinary = ordinary
-        self._saved_by = saved.sample_name
-        self._saved = np.array(saved.values, np.float32)  # NaN if there is no correction
-        self.ids = np.array([row[0] for row in rows], dtype=object)
+        if count is None:
+            rows = list(rows)
+            count = len(rows)
+        ids: list[str] = []
+        encoded: list[str] = []
+        buffer, left = _buffer(count, dimension), iter(rows)
+        while some := list(islice(left, _AT_ONCE)):  # all at once would take twice the memory
+            read = np.frombuffer(b"".join([row[2] for row in some]), np.float32)
+            buffer[len(ids) : len(ids) + len(some)] = read.reshape(-1, dimension)
+            ids += [row[0] for row in some]
+            encoded += [row[1] for row in some]
+        self._buffer: np.ndarray | None = buffer
+        self.matrix = buffer[: len(ids)]
+        self._saved_by, self._saved = "", np.empty(0, np.float32)
+        self.ids = np.array(ids, dtype=object)
         self._places: dict[str, int] | None = None
         self._corrections: np.ndarray | None = None
         self._sample: HubnessSample | None = None
         self._hidden: np.ndarray | None = None
         # the rows of a session's day are equal, and share one tuple
-        parts = {text: LedgerRow.decoded(text) for text in {row[1] for row in rows}}
-        self.scalars = [parts[row[1]].scalars for row in rows]
-        self._scripts = [parts[row[1]].script or "" for row in rows]
-        self._buffer: np.ndarray | None = _buffer(len(rows), dimension)
-        self.matrix = self._buffer[: len(rows)]
-        for start in range(0, len(rows), _AT_ONCE):
-            some = b"".join(row[2] for row in rows[start : start + _AT_ONCE])
-            read = np.frombuffer(some, np.float32).reshape(-1, dimension)
-            self.matrix[start : start + _AT_ONCE] = read
+        parts = {text: LedgerRow.decoded(text) for text in set(encoded)}
+        self.scalars = [parts[text].scalars for text in encoded]
+        self._scripts = [parts[text].script or "" for text in encoded]
         if ordinary:
             self._buffer = None
             self.matrix = self.sample.centered(self.matrix, self._scripts)
@@ -375,9 +373,10 @@ class VectorCache:
         new = self._without_saved()
         return list(zip(self.corrections[new].tolist(), self.ids[new].tolist()))
 
-    def set_saved(self) -> None:
-        """Record that the ledger has all corrections."""
-        self._saved_by, self._saved = self.sample.name, self.corrections
+    def set_saved(self, sample_name: str, corrections: Iterable[float | None]) -> None:
+        """Record the corrections that the ledger has, one per row, and the name of their sample."""
+        # NaN if there is no correction
+        self._saved_by, self._saved = sample_name, np.array(corrections, np.float32)
 
     def _without_saved(self) -> np.ndarray:
         """Return the indexes of rows without a saved correction for this sample."""
