@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import queue
 import sqlite3
 import threading
 
@@ -15,10 +16,13 @@ from memsearch_engine.core.project_registry import Registry
 from memsearch_engine.core.projects import locate
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.catalog.words import WordIndex
-from memsearch_engine.service import indexing
+from memsearch_engine.service import indexing, tasks
 from memsearch_engine.service.commands import IndexJob, RequestContext
+from memsearch_engine.service.engine import Engine
 from memsearch_engine.service.index_thread import IndexThread
 from memsearch_engine.service.indexing import Indexer
+
+from tests.conftest import until
 
 
 def behind(box, *, read: bool = False, forget: bool = False) -> bool:
@@ -145,6 +149,20 @@ def test_the_word_index_is_merged_once_after_the_first_reading_of_several_projec
         finally:
             indexer.close()
     assert len(merged) == 1 and [job.error for job in jobs] == [None] * 4
+
+
+def test_housekeeping_waits_for_what_the_first_search_needs(box, monkeypatch):
+    box.write("2026-03-01", "### 10:00\n- Deploys are frozen\n")
+    go_on, ticks, done = threading.Event(), queue.Queue(), []
+    monkeypatch.setattr(IndexThread, "_warm", lambda _: go_on.wait(60))
+    monkeypatch.setattr(tasks, "_TICK_S", 0.01)
+    monkeypatch.setattr(tasks.CaptureTask, "drain", lambda _: ticks.put(list(done)))
+    monkeypatch.setattr(tasks.CaptureTask, "reconcile", lambda _: done.append("reconciled"))
+    with contextlib.closing(Engine(Home(box.home.root).ensure())) as engine:
+        engine.indexer.ready.wait(60)
+        assert [ticks.get(timeout=60) for _ in range(5)] == [[]] * 5
+        go_on.set()
+        until(lambda: ticks.get(timeout=60) == ["reconciled"])
 
 
 @pytest.mark.slow

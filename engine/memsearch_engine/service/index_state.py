@@ -45,6 +45,7 @@ class IndexState:
         notice: what was repaired in the catalog at the start.
         spaces: the vector indexes.
         ready: set when the serving vector index is open, or can't be opened.
+        warmed: set when the vectors of the first searches were read after the start.
         is_opening: whether the vector index is not yet open for writing. It may be true after
             ``ready``.
         progress: the current work, for people.
@@ -70,9 +71,8 @@ class IndexState:
         except MemsearchError as error:
             self.settings, self.problem = Settings(), str(error)
         self.scanned: set[str] = set()
-        self.open_catalog()
         self.spaces = OpenIndexes(home, lambda: self.settings)
-        self.ready = threading.Event()
+        self.ready, self.warmed = threading.Event(), threading.Event()
         self.is_opening = True
         self.progress: dict[str, Any] = {}
         self.known: dict[str, Project] = {}

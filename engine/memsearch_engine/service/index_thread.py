@@ -119,6 +119,7 @@ class IndexThread:
     def _run(self) -> None:
         self._open_vectors()
         self._warm()
+        self._state.warmed.set()
         give_back_memory()
         self._update_second_model()
         rest_s = 0.0
@@ -324,7 +325,11 @@ class IndexThread:
 
     def _warm(self) -> None:
         """Load the data that the first searches need."""
-        for project in distinct(list(self._state.known.values())):
+        with contextlib.suppress(MemsearchError):  # the registry can't be read
+            self._warm_projects([*self._state.known.values(), *self._state.registry.all()])
+
+    def _warm_projects(self, projects: list[Project]) -> None:
+        for project in distinct(projects):
             if (serving := self._state.spaces.serving) is not None and serving.chunk_count(
                 project.collection
             ):

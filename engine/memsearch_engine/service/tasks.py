@@ -140,7 +140,7 @@ class CaptureTask:
     def note_actions(self) -> None:
         """Record the actions of turns that an earlier version captured, some in each call."""
         if self._unnoted is None:
-            if not self._state.indexer.ready.is_set():
+            if not self._state.indexer.warmed.is_set():
                 return
             self._unnoted = self._find_unnoted()
         some, self._unnoted = self._unnoted[:_AT_ONCE], self._unnoted[_AT_ONCE:]
@@ -368,7 +368,8 @@ class BackgroundTasks:
             try:
                 self._state.look_at_settings()
                 self.capture.drain()
-                if time.monotonic() - reconciled > _RECONCILE_S:
+                is_warm = self._state.indexer.warmed.is_set()  # searches wait for that first
+                if is_warm and time.monotonic() - reconciled > _RECONCILE_S:
                     reconciled = time.monotonic()
                     self.capture.reconcile()
                 longterm = self._longterm_stamp()
@@ -383,9 +384,7 @@ class BackgroundTasks:
                     stamp_of(self._state.home.generation),
                     date.today(),
                 )
-                if (
-                    seen != now and self._state.indexer.ready.is_set()
-                ):  # first open the index, since searches wait for it
+                if seen != now and is_warm:
                     seen = now
                     self._prepare_contexts()
                 self._state.indexer.check_disk()

@@ -194,11 +194,17 @@ class Archive(OpenedOnce):
         if not self.path.exists():
             return []
         db = self._db()
+        oldest = time.time() - max_days * 86400 if max_days else 0.0
+        # one row for all: reading each takes 0.3 s at 100,000 turns
+        ((first, size),) = db.execute(
+            "SELECT min(t.at), total(length(c.packed)) FROM turns t JOIN contents c USING (digest)"
+        )
+        if (first or oldest) >= oldest and (not max_bytes or size <= max_bytes):
+            return []
         rows = db.execute(
             "SELECT t.agent, t.session, t.turn, t.at, length(c.packed) FROM turns t JOIN contents "
             "c USING (digest) ORDER BY t.at DESC, t.agent, t.session, t.turn"
         ).fetchall()
-        oldest = time.time() - max_days * 86400 if max_days else 0.0
         total, gone = 0, []
         for agent, session, turn, at, size in rows:
             if at < oldest or (max_bytes and total + size > max_bytes):
