@@ -401,7 +401,7 @@ def _move(
         app.press("j")
         previews.append(app.settle())
         sent.append(app.written / 1000)
-    for _ in range(passed):
+    for _ in desk.days[read : read + passed]:
         app.press("]")
         lists.append(app.settle())
     return previews, lists, sent

@@ -16,12 +16,8 @@ leaves them out.
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
-import random
 import shutil
-from argparse import Namespace
 from pathlib import Path
 
 from common import Peer, Report, arguments, workplace
@@ -45,40 +41,23 @@ def main() -> None:
     options = parser.parse_args()
     report = Report(options)
     with workplace(options.folder) as (folder, _):
-        queries, ranks = product(folder, options.routine)
+        queries, ranks = product(folder, options.routine, options.sample)
         if options.peer:
             ranks["peer"] = peer(folder, Peer(options.peer, folder / "user"), queries)
-        if options.sample:
-            chosen = sorted(
-                random.Random(7).sample(range(len(queries)), min(options.sample, len(queries)))
-            )
-            queries = [queries[i] for i in chosen]
-            ranks = {name: [places[i] for i in chosen] for name, places in ranks.items()}
     show(report, queries, ranks)
     report.save()
 
 
-def product(folder: Path, routine: int) -> tuple[list[dict], dict[str, list[int]]]:
+def product(folder: Path, routine: int, sample: int) -> tuple[list[dict], dict[str, list[int]]]:
     """Queries, and the place of the right answer (0: not among 50) for every way to ask the
     product.
     """
-    found = folder / f"product-{routine}.json"
+    found = folder / f"product-{routine}-{sample}.json"
     if not found.exists():
         shutil.rmtree(folder / "demo", ignore_errors=True)
-        with contextlib.redirect_stdout(io.StringIO()):
-            evaluation.run(
-                folder,
-                Namespace(
-                    routine=routine,
-                    model="",
-                    both=False,
-                    without_prompts=False,
-                    json=found,
-                    misses="",
-                ),
-            )
-    figures = json.loads(found.read_text())
-    return figures["queries"], figures["ranks"]
+        found.write_text(json.dumps(evaluation.ask(folder, routine, sample=sample)))
+    queries, ranks = json.loads(found.read_text())
+    return queries, ranks
 
 
 def peer(folder: Path, other: Peer, queries: list[dict]) -> list[int]:

@@ -383,7 +383,7 @@ def test_an_answer_that_was_cut_is_taken_and_not_paid_twice(notes: Box):
         def log_message(self, *args: object) -> None: ...
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Cut)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     base = f"http://127.0.0.1:{server.server_port}/v1"
     done = notes.ok(
         "compact",

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import random
 import tempfile
 from collections.abc import Iterator
 from datetime import date, timedelta
@@ -189,16 +190,21 @@ def ask(
     *,
     prompts: bool = True,
     both: bool = False,
+    sample: int = 0,
 ) -> tuple[list[dict], dict[str, list[int]]]:
-    """All queries, and the rank of the right answer per way and query."""
+    """All queries, or *sample* of them, and the rank of the right answer per way and query."""
     with world(folder, routine, model, prompts=prompts, both=both) as there:
+        queries = there.queries
+        if sample:
+            chosen = random.Random(7).sample(range(len(queries)), min(sample, len(queries)))
+            queries = [queries[number] for number in sorted(chosen)]
         ranks = {
             mode if mode != "hybrid" else f"hybrid/{fusion}": [
-                there.rank(query, mode, fusion) for query in there.queries
+                there.rank(query, mode, fusion) for query in queries
             ]
             for mode, fusion in ways
         }
-        return there.queries, ranks
+        return queries, ranks
 
 
 def answers(

@@ -7,11 +7,30 @@ and every write and sync.
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+#: Children are forked from a process that has imported what they work with. It has no thread and no
+#: open database.
+_FORKS = multiprocessing.get_context("forkserver")
+_FORKS.set_forkserver_preload(
+    [
+        "dulwich.index",
+        "dulwich.repo",
+        "filelock",
+        "memsearch_engine.capture.backfill",
+        "memsearch_engine.capture.event_queue",
+        "memsearch_engine.journal.write",
+        "memsearch_engine.longterm.pipeline",
+        "memsearch_engine.longterm.review",
+        "memsearch_engine.secrets.scan",
+        "zstandard",
+    ]
+)
+_LIMIT_S = 120
 _PRELUDE = """
 import os, sys
 import memsearch_engine.secrets.scan as scan, zstandard, filelock
@@ -44,14 +63,29 @@ def child(work: str, root: Path, last: int, **environment: str) -> subprocess.Co
     """Run *work*, which calls ``begin()`` before what counts and ``end()`` after it. *last* 0:
     count, and live.
     """
-    env = {**os.environ, "PYTHONPATH": os.getcwd(), **environment}
-    return subprocess.run(
-        [sys.executable, "-c", _PRELUDE + work, str(root), str(last)],
-        env=env,
-        capture_output=True,
-        text=True,
-        timeout=120,
+    root.mkdir(parents=True, exist_ok=True)
+    files = [Path(f"{root}.{name}") for name in ("out", "err")]
+    process = _FORKS.Process(
+        target=_run, args=(work, str(root), last, {**os.environ, **environment}, files)
     )
+    process.start()
+    process.join(_LIMIT_S)
+    if process.exitcode is None:
+        process.kill()
+        raise TimeoutError(f"not within {_LIMIT_S} s: {work}")
+    return subprocess.CompletedProcess(
+        work, process.exitcode or 0, *(file.read_text() for file in files)
+    )
+
+
+def _run(work: str, root: str, last: int, environment: dict[str, str], files: list[Path]) -> None:
+    for number, file in enumerate(files, 1):
+        with file.open("wb") as target:
+            os.dup2(target.fileno(), number)
+    os.environ.clear()
+    os.environ |= environment
+    sys.argv = ["", root, str(last)]
+    exec(_PRELUDE + work, {"__name__": "__main__"})  # noqa: S102
 
 
 def steps_of(done: subprocess.CompletedProcess[str]) -> int:
