@@ -38,6 +38,7 @@ def main() -> int:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         worse = worse or len(tally.through) > EXPLAINED.get(attack.__name__, 0)
+        worse = worse or not (tally.tried or tally.why)
         print(
             f"{(attack.__doc__ or '').strip():88s} {tally.tried:6d} {len(tally.through):7d}",
             flush=True,
