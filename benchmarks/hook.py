@@ -30,7 +30,6 @@ from memsearch_engine.actions.index import ActionIndex
 from memsearch_engine.agents.installing import hook_argv
 from memsearch_engine.agents.transcripts.model import ToolCall, Turn
 from memsearch_engine.core.project_registry import Registry
-from memsearch_engine.core.settings import load
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.longterm.injected import prepare
 
@@ -67,9 +66,7 @@ def at_prompts(report: Report, product: Product, options) -> None:
     product.home.config.write_text("[recall]\nwait_ms = 3000\n")
     product.start().close()
     registry = Registry(product.home)
-    prepare(
-        product.home, load(product.home), product.place.memory, registry.at(product.place).id
-    )  # what hooks read
+    prepare(product.home, product.place.memory, registry.at(product.place).id)  # what hooks read
     registry.close()
     prompts = cycle(
         case["prompt"] for voice in chats.voices() for case in (*voice.cases, *voice.none)

@@ -8,14 +8,16 @@ import json
 import os
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date, timedelta
 
 import pytest
 from memsearch_engine import Memory, hook_entry
-from memsearch_engine.core.settings import load
 from memsearch_engine.injection import hook_answers, session_start
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.longterm.injected import prepare
+from memsearch_engine.service.service_state import ServiceState
 
 from tests.conftest import Box, Result
 
@@ -113,6 +115,39 @@ def test_a_fact_that_was_removed_by_hand_is_injected_no_more(box: Box, noted: Me
     assert "Tuesdays" not in start(box)
 
 
+def test_settings_that_changed_since_the_service_read_them_are_those_of_the_next_session(
+    box: Box, noted: Memory
+) -> None:
+    state = ServiceState(box.home)
+    try:
+        for inject in ("false", "true"):
+            box.home.config.write_text(f"[recall]\ninject = {inject}\n")
+            state.prepare_context(str(box.memory), noted.project.id)
+            assert ("5432" in start(box)) == (inject == "true")
+    finally:
+        state.close()
+
+
+def test_a_thread_that_looks_at_changed_settings_gets_them_while_another_one_reads_them(
+    box: Box,
+) -> None:
+    box.home.ensure()
+    state, meeting = ServiceState(box.home), threading.Barrier(2)
+    try:
+        many = ", ".join(['"*.bak"'] * 50_000)  # it takes a moment to read them
+        box.home.config.write_text(f"[recall]\ninject = false\n[indexing]\nexclude = [{many}]\n")
+
+        def look(_: int) -> bool:
+            meeting.wait()
+            state.look_at_settings()
+            return state.settings.recall.inject
+
+        with ThreadPoolExecutor(2) as threads:
+            assert list(threads.map(look, range(2))) == [False, False]
+    finally:
+        state.close()
+
+
 def test_a_note_that_expires_is_injected_until_its_last_day(
     box: Box, noted: Memory, monkeypatch
 ) -> None:
@@ -144,7 +179,7 @@ def test_a_session_does_not_get_its_own_notes_at_a_start(
 ) -> None:
     box.write("2026-02-09", f"# 2026-02-09\n\n## Session 09:00\n\n{ENTRY}")
     box.own()
-    prepare(box.home, load(box.home), str(box.memory), noted.project.id)
+    prepare(box.home, str(box.memory), noted.project.id)
     assert "Port is 5432" in start(box, "other", source=source)
     text = start(box, "own", source=source)
     assert "Port is 5432" not in text and "2026-02-09\n" not in text and "The port is 5432" in text
@@ -269,11 +304,11 @@ def test_a_missing_key_is_said_in_one_line_and_the_notes_are_injected(
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     box.home.config.write_text('[embedding]\nprovider = "openai"\n')
-    prepare(box.home, load(box.home), str(box.memory), noted.project.id)
+    prepare(box.home, str(box.memory), noted.project.id)
     output = at_start(box)
     assert "OPENAI_API_KEY is not set" in output["systemMessage"] and "hookSpecificOutput" in output
     monkeypatch.setenv("OPENAI_API_KEY", "k")
-    prepare(box.home, load(box.home), str(box.memory), noted.project.id)
+    prepare(box.home, str(box.memory), noted.project.id)
     assert "systemMessage" not in at_start(box)
 
 

@@ -38,7 +38,7 @@ _INPUT_KEYS = (
 )
 _OUTPUT_KEYS = ("stdout", "stderr", "llmContent", "text_result_for_llm")
 _MIN_PROMPT = 10
-_PREPARE_S = 0.4  # that a start waits for a context that is made anew
+_PREPARE_S = 1.0  # that a start waits for a context that is made anew
 #: Bytes of a line in which it says what it is: its first, or those right before the fence.
 _LINE_HEAD, _LINE_NEAR = 8192, 64
 _LOOK_S = 0.5

@@ -239,4 +239,4 @@ class LongTerm:
         return backup
 
     def _refresh_injected(self) -> None:
-        injected.refresh(self._home, load(self._home))
+        injected.refresh(self._home)

@@ -17,7 +17,7 @@ from memsearch_engine.core.llm.reply import estimate
 from memsearch_engine.core.project_location import has_notes
 from memsearch_engine.core.project_registry import Registry
 from memsearch_engine.core.projects import Project
-from memsearch_engine.core.settings import Settings, secret
+from memsearch_engine.core.settings import Settings, load, secret
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.injection.hook_answers import text_for
 from memsearch_engine.injection.injection_log import without_citations
@@ -136,8 +136,10 @@ def _text(home: Home, settings: Settings, memory: str, project: str) -> str:
     return injected(home, project, settings.longterm.max_tokens, page)
 
 
-def prepare(home: Home, settings: Settings, memory: str, project: str) -> bool:
+def prepare(home: Home, memory: str, project: str) -> bool:
     """Prepare the file from which hooks inject context into new sessions of a project.
+
+    It reads the settings, because the file says of which state of them it is.
 
     Args:
         memory: the project's memory folder.
@@ -145,16 +147,18 @@ def prepare(home: Home, settings: Settings, memory: str, project: str) -> bool:
 
     Returns:
         Whether the file changed.
+
+    Raises:
+        SettingsError: the settings can't be read.
     """
+    seen = freshness.stamps([str(home.config)])
+    settings = load(home)
     recall = settings.recall
     place = Project(project, "", "", os.path.dirname(os.path.dirname(memory)), memory)
-    sources = [
-        str(home.config),
-        *(str(home.longterm / name) for name in ("", workspace.SUMMARY, workspace.NOTES)),
-    ]
+    sources = [str(home.longterm / name) for name in ("", workspace.SUMMARY, workspace.NOTES)]
     with contextlib.suppress(MemsearchError):
         sources.append(pages.path_of(settings, place, "project"))
-    seen = freshness.stamps(sources)
+    seen |= freshness.stamps(sources)
     return prebuild(
         home,
         memory,
@@ -208,11 +212,11 @@ def outdated(home: Home, project: str) -> Mapping[tuple[str, str], str]:
         catalog.close()
 
 
-def refresh(home: Home, settings: Settings) -> None:
+def refresh(home: Home) -> None:
     """Prepare the files of all known projects again, so that nothing forgotten is injected."""
     with contextlib.closing(Registry(home)) as registry:
         projects = {project.memory: project.id for project in registry.all()}
     for memory, identity in projects.items():
         with contextlib.suppress(OSError):
             if has_notes(memory):
-                prepare(home, settings, memory, identity)
+                prepare(home, memory, identity)

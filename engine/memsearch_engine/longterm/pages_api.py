@@ -152,7 +152,7 @@ class Pages:
         return path
 
     def _refresh_injected(self) -> None:
-        injected.refresh(self._home, load(self._home))
+        injected.refresh(self._home)
         try:
             self._scope.call(
                 "attach", type(None), start=False, timeout_s=5, memories=[self._scope.place.memory]

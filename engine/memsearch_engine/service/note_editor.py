@@ -174,7 +174,7 @@ class NoteEditor:
         noted = facts.remember(
             self._scope.home, fact, project=project, name=name, by=marks.get("by", "")
         )
-        refresh(self._scope.home, self._scope.settings)
+        refresh(self._scope.home)
         return noted
 
     # -- helpers
@@ -203,12 +203,7 @@ class NoteEditor:
 
         self._scope.register()
         with contextlib.suppress(OSError, MemsearchError):
-            prepare(
-                self._scope.home,
-                self._scope.settings,
-                self._scope.place.memory,
-                self._scope.project.id,
-            )
+            prepare(self._scope.home, self._scope.place.memory, self._scope.project.id)
 
     def _find(self, name: str, path: str = "") -> tuple[str, Entry]:
         """Return the file of an entry, and the entry. *path*: the file, if it is known."""

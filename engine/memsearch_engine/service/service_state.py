@@ -7,10 +7,10 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import msgspec
 
+from memsearch_engine.core import freshness
 from memsearch_engine.core.errors import MemsearchError
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.project_location import has_notes
@@ -50,8 +50,9 @@ class ServiceState:
         self.journal = Journal(home)
         self.indexer = Indexer(home, self.registry, self.stopping, self.bump)
         self.overrides = OverrideCache(home)
-        self.config_stamp: tuple[int, int] | None = None
+        self.config_stamp: list[int] | None = None
         self.paused = ""
+        self._reading, self._preparing = threading.Lock(), threading.Lock()
         self.look_at_settings()
 
     def close(self) -> None:
@@ -89,16 +90,17 @@ class ServiceState:
 
     def look_at_settings(self) -> None:
         """Apply changed settings. Capture pauses while they can't be read: they may forbid it."""
-        stamp = stamp_of(self.home.config)
-        if stamp == self.config_stamp:
-            return
-        self.config_stamp = stamp
-        try:
-            self.indexer.settings = load(self.home)
-            self.paused = ""
-        except MemsearchError as error:
-            self.paused = f"the settings can't be read: {error}"
-            log.warning("capture waits: %s", error)
+        with self._reading:  # another thread returns when they are applied
+            stamp = freshness.stamp(str(self.home.config))
+            if stamp == self.config_stamp:
+                return
+            try:
+                self.indexer.settings = load(self.home)
+                self.paused = ""
+            except MemsearchError as error:
+                self.paused = f"the settings can't be read: {error}"
+                log.warning("capture waits: %s", error)
+            self.config_stamp = stamp
 
     def registered(self) -> list[Project]:
         """Return all known projects; none if the registry can't be read."""
@@ -153,18 +155,10 @@ class ServiceState:
             return
         try:
             if has_notes(memory):
-                prepare(self.home, self.settings, memory, identity)
+                with self._preparing:  # the last one has read the newest state
+                    prepare(self.home, memory, identity)
         except (OSError, MemsearchError) as error:
             log.warning("context of %s not prepared: %s", memory, error)
-
-
-def stamp_of(path: Path) -> tuple[int, int]:
-    """Return the modification time (ns) and size of a file; zeros if it does not exist."""
-    try:
-        info = path.stat()
-    except OSError:
-        return 0, 0
-    return info.st_mtime_ns, info.st_size
 
 
 class Activity:

@@ -23,7 +23,7 @@ from memsearch_engine.agents.transcripts.locate import known_folders
 from memsearch_engine.capture import event_queue, summaries
 from memsearch_engine.capture.capture_pipeline import CapturePipeline
 from memsearch_engine.capture.coverage import reconcile
-from memsearch_engine.core import agent_registry
+from memsearch_engine.core import agent_registry, freshness
 from memsearch_engine.core.errors import MemsearchError
 from memsearch_engine.core.home import AgentFolders
 from memsearch_engine.core.project_location import has_notes
@@ -32,7 +32,7 @@ from memsearch_engine.journal.write import Journal
 from memsearch_engine.longterm import page_drafts, pages, pipeline, skill_drafts, skills
 from memsearch_engine.longterm.workspace import MEMORY, NOTES, SUMMARY
 from memsearch_engine.service.commands import distinct
-from memsearch_engine.service.service_state import ServiceState, stamp_of
+from memsearch_engine.service.service_state import ServiceState
 from memsearch_engine.sync import run as sync_run
 from memsearch_engine.sync import state as sync_state
 
@@ -381,7 +381,7 @@ class BackgroundTasks:
                     self._state.version,
                     self._state.config_stamp,
                     longterm,
-                    stamp_of(self._state.home.generation),
+                    freshness.stamp(str(self._state.home.generation)),
                     date.today(),
                 )
                 if seen != now and is_warm:
@@ -395,11 +395,10 @@ class BackgroundTasks:
             except Exception:  # an error of one file must not stop the other work
                 log.exception("housekeeping")
 
-    def _longterm_stamp(self) -> tuple[tuple[int, int], ...]:
+    def _longterm_stamp(self) -> dict[str, list[int]]:
         """Return a stamp that changes with the long-term memory."""
-        return tuple(
-            stamp_of(self._state.home.longterm / name) for name in ("", SUMMARY, MEMORY, NOTES)
-        )
+        folder = self._state.home.longterm
+        return freshness.stamps(str(folder / name) for name in ("", SUMMARY, MEMORY, NOTES))
 
     def _prepare_contexts(self) -> None:
         """Prepare the contexts of new sessions for all projects."""
