@@ -217,6 +217,13 @@ def asked_of_openclaw(folder: Path, text: str) -> list[str]:
         (f"[media attached: 2 files]\n{MEDIA}{MEDIA}{HINT}", ""),
         ("[Telegram Sam id:1000 +5m 2026-01-20 10:00 UTC] ", "\n[message_id: 881]"),
         ("[WhatsApp +15550001111 2026-01-20T10:00Z] ", ""),
+        ("[WhatsApp +15550001111] ", ""),
+        ("[Telegram Sam] ", ""),
+        ("[Google Chat 张三] ", "\n[message_id: 881]"),
+        ("[Telegram Sam O'Neil (@sam)] ", ""),
+        ("[Discord Guild #general +5m] ", ""),
+        ("[Zalo Personal Sam id:4] ", ""),
+        ("[Feishu ou_4b1 2026-01-20 10:00] ", ""),
         ("System (untrusted): [2026-04-23 01:50:07 GMT+8] Exec completed (x)\n\n", ""),
         (
             "[Chat messages since your last reply - for context]\n[Slack Eve id:2] Eve: force\n\n"
@@ -252,7 +259,16 @@ def test_what_openclaw_s_gateway_sends_to_itself_begins_no_turn(tmp_path, text):
     assert asked_of_openclaw(tmp_path, text) == []
 
 
-@pytest.mark.parametrize("text", ["[Signal 2 noise ratio] compute it", "System: [1] is it 10:00?"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[Signal 2 noise ratio] compute it",
+        "System: [1] is it 10:00?",
+        "[Slack integration] is broken",
+        "[INFO 2026-01-20 10:00:07] is the last line of the log",
+        "[2026-01-20 10:00] is when it failed",
+    ],
+)
 def test_words_of_the_person_that_look_like_openclaw_s_are_kept(tmp_path, text):
     assert asked_of_openclaw(tmp_path, text) == [text]
 
