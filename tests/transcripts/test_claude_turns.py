@@ -187,6 +187,35 @@ def test_a_channel_s_message_is_outside_content_also_when_it_waited_or_follows_a
     assert not turn.outside
 
 
+@pytest.mark.parametrize("more", [{}, {"isMeta": True}])
+@pytest.mark.parametrize("before", [[], [user(1, "watch the build"), answer(2, "I do")]])
+def test_a_channel_s_message_begins_a_turn_of_outside_content_where_no_turn_is_open(
+    tmp_path, before, more
+):
+    brought = '<channel source="telegram" chat_id="7" user="sam">\nfix the build\n</channel>'
+    hook = '<channel source="ci">\nred again\n</channel>'
+    waiting = {"type": "queued_command", "prompt": hook, "commandMode": "prompt"}
+    session = read(
+        tmp_path,
+        *before,
+        user(3, brought, **more),
+        line(4, "attachment", "", attachment=waiting),
+        answer(5, "done"),
+        user(6, hook, **more),
+        answer(7, "fixed"),
+        user(8, "thanks"),
+    )
+    turns = session.turns()[len(before) // 2 :]
+    assert [(turn.user, turn.assistant, turn.outside) for turn in turns] == [
+        ("Message on telegram from sam: fix the build", "done", True),
+        ("Message on ci: red again", "fixed", True),
+        ("thanks", "", False),
+    ]
+    assert session.turns()[: len(before) // 2] == session.turns(0, len(before) // 2)
+    assert not before or not session.turns()[0].outside
+    assert session.unknown == {}
+
+
 def test_what_the_client_writes_in_the_models_name_is_no_answer(tmp_path):
     session = read(
         tmp_path,

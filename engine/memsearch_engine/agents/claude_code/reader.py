@@ -11,6 +11,9 @@ teammates are user lines that no person typed. They belong to the turn around th
 typed while Claude works is an attachment of the running turn (``queued_command``), or a prompt of
 its own. Two prompts that waited together are answered together.
 
+A message of a channel (a chat, a webhook) begins a turn after an answer and in a new session. It is
+outside content, because anyone may have sent it. Before an answer, it belongs to the turn.
+
 **A turn is named by the uuid of its user line.** A fork (``--fork-session``) copies the line and
 gives all copied lines one new ``promptId``, which is also that of its own first turn. The
 ``promptId`` is an alias of the last prompt line with it. The Stop hook and older notes use it.
@@ -78,8 +81,9 @@ _ADDED = "system-reminder|ide_[a-z_]{1,40}"
 _SHELL_INPUT = re.compile(r"\s*<bash-input>(.*)</bash-input>\s*\Z", re.S)
 _SHELL_OUTPUT = re.compile(r"<bash-(?:stdout|stderr)>(.*?)</bash-(?:stdout|stderr)>", re.S)
 _SYNTHETIC = "<synthetic>"
-#: The beginning of a message from a server: a chat, a webhook.
-_CHANNEL = "<channel source="
+#: A message from a server: a chat, a webhook.
+_CHANNEL = re.compile(r'<channel source="([^">]*)"([^>]*)>(.*?)\s*(?:</channel>|\Z)', re.S)
+_SENDER = re.compile(r' user="([^">]+)"')
 #: The beginnings of the lines of a local command.
 _LOCAL_COMMAND = re.compile(r"\s*<(?:command-name|local-command-caveat)>")
 _COMMAND = re.compile(r"\s*<command-message>")
@@ -145,6 +149,7 @@ class _Scanner(LinkedScanner):
         super().__init__()
         self._first, self._position = "", None
         self._is_linked = False  # whether the line before names the line that it follows
+        self._is_open = False  # whether the last turn has no answer
 
     def feed(self, offset: int, raw: bytes) -> tuple[str, int] | None:
         line = _decode(raw)
@@ -172,8 +177,12 @@ class _Scanner(LinkedScanner):
             self._aside(line)
         if line.type == "assistant":
             self._position = None  # answered: a prompt that still waits becomes another turn
-        if line.type != "user" or _aside(line, self.facts) or (prompt := _prompt(line)) is None:
+        if _aside(line, self.facts):
             return None
+        self._is_open = self._is_open and line.type != "assistant"
+        if line.type != "user" or (prompt := _prompt(line, is_open=self._is_open)) is None:
+            return None
+        self._is_open = True
         count_unknown_tag(self.unknown, prompt)
         self.facts.update(session=text_of(line.sessionId), version=text_of(line.version))
         name = _turn_id(line)
@@ -218,15 +227,17 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
     tools: dict[str, ToolCall] = {}
     position = None  # of the last prompt, until it is answered
     ran: ToolCall | None = None  # the command that the person ran, until its output came
+    is_open = False
     for line in decoded(lines, _decode):
         if turns and line.type == "attachment":
             _typed_ahead(turns[-1], tools, line.attachment)
         if _aside(line, facts) or line.type not in ("user", "assistant"):
             continue
         if line.type == "assistant":
-            position = None
+            position, is_open = None, False
         stamp = text_of(line.timestamp)
-        if line.type == "user" and (prompt := _prompt(line)) is not None:
+        if line.type == "user" and (prompt := _prompt(line, is_open=is_open)) is not None:
+            is_open = True
             if (
                 turns
                 and line.promptSource == "queued"
@@ -249,6 +260,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
                     tools=[],
                     branch=text_of(line.gitBranch),
                     status="interrupted",
+                    outside=_channel_message(blocks_text(line.content())) is not None,
                     aliases=_aliases(line),
                 )
             )
@@ -276,7 +288,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
         elif line.type == "user" and line.turnOrigin == "task_notification":
             _reported(tools, blocks_text(content))
         elif line.type == "user":
-            turn.outside = turn.outside or _is_of_channel(blocks_text(content))
+            turn.outside = turn.outside or _channel_message(blocks_text(content)) is not None
             _results(turn, tools, content)
         elif line.isApiErrorMessage:
             turn.status = "failed"
@@ -288,9 +300,18 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
     return turns
 
 
-def _prompt(line: _Line) -> str | None:
-    """Return the text of a real request, None for every other user line."""
-    if line.isMeta or line.isCompactSummary or line.toolUseResult is not msgspec.UNSET:
+def _prompt(line: _Line, *, is_open: bool) -> str | None:
+    """Return the text of a real request, None for every other user line.
+
+    Args:
+        is_open: the turn before has no answer.
+    """
+    has_result = line.toolUseResult is not msgspec.UNSET
+    if not is_open and not has_result and (found := _channel_message(blocks_text(line.content()))):
+        source, attributes, words = found.groups()
+        sender = _SENDER.search(attributes)
+        return f"Message on {source}{f' from {sender[1]}' if sender else ''}: {words.strip()}"
+    if line.isMeta or line.isCompactSummary or has_result:
         return None
     origin = line.origin.get("kind") if isinstance(line.origin, dict) else line.turnOrigin
     if line.promptSource == "system" or origin in _NOT_A_PERSON:
@@ -349,13 +370,13 @@ def _typed_ahead(turn: Turn, tools: dict[str, ToolCall], attachment: Any) -> Non
     if attachment.get("commandMode") == "task-notification":
         _reported(tools, words)
         return
-    turn.outside = turn.outside or _is_of_channel(words)
+    turn.outside = turn.outside or _channel_message(words) is not None
     if words.strip() and not _MACHINE.match(words):
         turn.add_prompt(words)
 
 
-def _is_of_channel(text: str) -> bool:
-    return without_blocks(text, _ADDED).lstrip().startswith(_CHANNEL)
+def _channel_message(text: str) -> re.Match[str] | None:
+    return _CHANNEL.match(without_blocks(text, _ADDED).lstrip())
 
 
 def _reported(tools: dict[str, ToolCall], text: str) -> None:
