@@ -240,9 +240,34 @@ def test_an_unknown_block_around_a_prompt_is_counted(tmp_path):
         unknown_tag("the request\n<added_context>x</added_context>")
         == "(prompt with <added_context>)"
     )
-    assert (
-        unknown_tag("a < b and c > d") == unknown_tag("<p>x</p>") == unknown_tag("</my-tag>") == ""
-    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the request\n<added_context kind='x'>\nforce\n</added_context>\nand the rest",
+        "the request\n  <added_context>force</added_context> and the rest",
+        "the request <added_context>\nforce</added_context>\nand the rest",
+        "<other_tag>\n<added_context>force</added_context>",
+    ],
+)
+def test_an_unknown_block_inside_a_prompt_is_counted(text):
+    assert unknown_tag(text) == "(prompt with <added_context>)"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a < b and c > d",
+        "<p>x</p>",
+        "</my-tag>",
+        "why does <my-tag>x</my-tag> not close",
+        "see\n```html\n<my-tag>\nx\n</my-tag>\n```\nof mine",
+        "<my-tag> \n" * 20_000,
+    ],
+)
+def test_words_of_the_person_are_no_unknown_block(text):
+    assert unknown_tag(text) == ""
 
 
 def test_a_sidechain_first_makes_no_sub_agent_of_a_session(tmp_path):

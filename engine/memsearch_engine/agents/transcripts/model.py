@@ -440,10 +440,14 @@ def document(data: bytes) -> object:
         return json.loads(data.decode("utf-8", "replace"))
 
 
-#: Clients put blocks of their own around a prompt. Their tags have a hyphen, an underscore or a
-#: colon; the HTML that people type has not.
-_TAG_FIRST = re.compile(r"\s*<([a-z][a-z0-9]*[-_:][a-z0-9_:-]{1,40})(?:\s[^<>]*)?>")
-_TAG_LAST = re.compile(r"</([a-z][a-z0-9]*[-_:][a-z0-9_:-]{1,40})>\s*\Z")
+#: Clients put blocks of their own around and into a prompt. Their tags have a hyphen, an underscore
+#: or a colon; the HTML that people type has not.
+_TAG = re.compile(
+    r"(?P<first>^[ \t]*)?<(?P<ends>/?)(?P<name>[a-z][a-z0-9]*[-_:][a-z0-9_:-]{1,40})(?:\s[^<>]*)?>"
+    r"(?P<last>[ \t]*$)?",
+    re.M,
+)
+_CODE = re.compile(r"```.*?(?:```|\Z)", re.S)
 
 
 def without_blocks(text: str, tags: str) -> str:
@@ -464,18 +468,23 @@ def without_blocks(text: str, tags: str) -> str:
 
 
 def unknown_tag(prompt: str) -> str:
-    """Return a kind for ``Conversation.unknown`` if a prompt begins or ends with an unknown block.
+    """Return a kind for ``Conversation.unknown`` if a prompt contains an unknown tagged block.
 
-    The person may not have written such a block. Returns ``""`` for other prompts.
+    The person may not have written such a block. A block begins or ends a line; code has none.
+    Returns ``""`` for other prompts.
     """
-    first, last = _TAG_FIRST.match(prompt), _TAG_LAST.search(prompt, max(0, len(prompt) - 100))
-    if first and f"</{first[1]}>" in prompt:
-        return f"(prompt with <{first[1]}>)"
-    return f"(prompt with <{last[1]}>)" if last and f"<{last[1]}" in prompt else ""
+    begins_line: dict[str, bool] = {}
+    for tag in _TAG.finditer(_CODE.sub("", prompt)):
+        name, is_first = tag["name"], tag["first"] is not None
+        if not tag["ends"]:
+            begins_line[name] = begins_line.get(name, False) or is_first
+        elif begins_line.get(name, False) or (name in begins_line and tag["last"] is not None):
+            return f"(prompt with <{name}>)"
+    return ""
 
 
 def count_unknown_tag(unknown: dict[str, int], prompt: str) -> None:
-    """Count the unknown tagged block that begins or ends *prompt*, if there is one."""
+    """Count the unknown tagged block in *prompt*, if there is one."""
     if tag := unknown_tag(prompt):
         unknown[tag] = unknown.get(tag, 0) + 1
 
