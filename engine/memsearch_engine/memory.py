@@ -537,7 +537,7 @@ class Memory:
         from memsearch_engine.longterm.injected import refresh
 
         number = forget(self.home, words, matches)
-        refresh(self.home, self.settings)
+        refresh(self.home)
         return number
 
     def facts(self) -> list[Fact]:

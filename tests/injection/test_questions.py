@@ -48,6 +48,30 @@ def test_how_a_task_begins_is_not_searched_for(tmp_path) -> None:
         assert asked is None or asked.text == whole or whole == "I have to go"
 
 
+def test_how_a_task_begins_in_chinese_is_not_searched_for(tmp_path) -> None:
+    home = Home(tmp_path)
+    for before in (
+        "我需要",
+        "请帮我",
+        "我们要",
+        "能不能帮我",
+        "好的，现在我们需要先",
+        "接下来我得",
+        "让我们",
+    ):
+        asked = prompt_query(before + "编写下载处理程序", home, leaves=False)
+        assert asked is not None and asked.text == "编写下载处理程序"
+    for whole in ("我要求所有人使用它", "下载处理程序坏了", "我得到一个错误", "我们需要它"):
+        asked = prompt_query(whole, home, leaves=False)
+        assert asked is not None and asked.text == whole
+
+
+def test_a_prompt_in_thai_says_enough(tmp_path) -> None:
+    words = "เซิร์ฟเวอร์ทดสอบใช้พอร์ตอะไร"
+    asked = prompt_query(words, Home(tmp_path), leaves=False)
+    assert asked is not None and asked.text == words
+
+
 def test_a_task_gets_what_was_decided_and_not_that_it_was_asked(box: Box) -> None:
     box.home.ensure().config.write_text("[recall]\nwait_ms = 3000\n")
     number = 300

@@ -27,6 +27,24 @@ def test_one_letter_gives_the_notes_indexed_last_that_begin_a_word_with_it(box):
         memory.close()
 
 
+def test_notes_in_a_script_without_blanks_are_found_by_a_part_of_their_words(box):
+    notes = {
+        "เราตัดสินใจให้เซิร์ฟเวอร์ทดสอบใช้พอร์ต 8443": "พอร์ตของเซิร์ฟเวอร์ทดสอบ",
+        "ຖານຂໍ້ມູນໃຊ້ພອດໃໝ່": "ພອດຖານຂໍ້ມູນ",
+        "ဒေတာဘေ့စ်ကိုအသစ်ပြောင်းသည်": "အသစ်ဒေတာဘေ့စ်",
+        "ម៉ាស៊ីនមេប្រើច្រកថ្មី": "ច្រកម៉ាស៊ីនមេ",
+    }
+    for number, text in enumerate(notes, 1):
+        box.write(f"2026-01-0{number}", f"### 10:00\n- {text}\n")
+    box.index()
+    memory = Memory(str(box.project), home=box.home)
+    try:
+        for number, query in enumerate(notes.values(), 1):
+            assert memory.queries.lexical(query).hits[0].row.day == f"2026-01-0{number}"
+    finally:
+        memory.close()
+
+
 @pytest.mark.slow
 def test_words_that_no_note_has_are_named(box):
     box.write(

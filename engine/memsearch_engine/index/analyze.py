@@ -1,8 +1,9 @@
 """Turn text into search terms, in the same way for notes, queries and all stores.
 
 The terms are made here, because servers and the catalog split texts in different ways: English
-Snowball stems (Porter2) without stop words, identifiers and paths both whole and in parts, and CJK
-text (Chinese, Japanese, Korean) as bigrams. Each term has only word characters, so every tokenizer
+Snowball stems (Porter2) without stop words, identifiers and paths both whole and in parts, and text
+without blanks between words (Chinese, Japanese, Korean, Thai, Lao, Burmese, Khmer) as bigrams. Each
+term has only word characters, so every tokenizer
 splits terms that are separated by blanks in the same way.
 """
 
@@ -37,9 +38,14 @@ _CJK_STOP = frozenset(
 
 _CJK = "\u2e80-\u2fdf\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _IS_CJK = re.compile(rf"[{_CJK}]")
-#: The lookahead excludes characters of the CJK ranges that are not letters: a term is ``\w+``.
-_TOKEN = re.compile(rf"(?:(?=\w)[{_CJK}])+|[^\W{_CJK}]+(?:[-./:@#\\]+[^\W{_CJK}]+)*", re.U)
-_WORD = re.compile(rf"[^\W{_CJK}]+")
+#: Scripts without blanks between words: CJK, and Thai, Lao, Burmese and Khmer.
+_UNSPACED = _CJK + "\u0e01-\u0e4f\u0e81-\u0eff\u1000-\u109f\u1780-\u17ff"
+_IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
+#: The lookahead excludes characters of these ranges that are not letters: a term is ``\w+``.
+_TOKEN = re.compile(
+    rf"(?:(?=\w)[{_UNSPACED}])+|[^\W{_UNSPACED}]+(?:[-./:@#\\]+[^\W{_UNSPACED}]+)*", re.U
+)
+_WORD = re.compile(rf"[^\W{_UNSPACED}]+")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\dA-Za-z_]+")
 _MAX_TERM = 80
 #: Tokens with cached terms. More would save little, because the stemmer is written in C.
@@ -111,6 +117,11 @@ def is_cjk(char: str) -> bool:
     return not char.isascii() and _IS_CJK.match(char) is not None
 
 
+def is_unspaced(char: str) -> bool:
+    """Return whether a character is of a script without blanks between words."""
+    return not char.isascii() and _IS_UNSPACED.match(char) is not None
+
+
 def script(text: str) -> str:
     """Return ``cjk`` if more than 15 % of a text's letters are CJK characters, else ''."""
     letters = [char for char in text if char.isalpha()]
@@ -121,7 +132,7 @@ def terms(text: str) -> list[str]:
     """Return all terms of *text* in order, with repeats."""
     found: list[str] = []
     for token in _TOKEN.findall(plain(text)):
-        if is_cjk(token[0]):
+        if is_unspaced(token[0]):
             found.extend(_bigrams(token))
         else:
             found.extend(_token_terms(token))
@@ -154,8 +165,8 @@ def _bigrams(run: str) -> list[str]:
 def query_terms(text: str) -> list[str]:
     """Return the distinct terms of a query; its stop words if it has no other words."""
     found = list(dict.fromkeys(terms(text)))
-    if len(found) > 1:  # a single CJK character is needed only if it is the whole query
-        found = [term for term in found if not (len(term) == 1 and is_cjk(term))] or found
+    if len(found) > 1:  # a single such character is needed only if it is the whole query
+        found = [term for term in found if not (len(term) == 1 and is_unspaced(term))] or found
     return found or [encode(word.lower()) for word in _WORD.findall(plain(text))]
 
 

@@ -61,7 +61,12 @@ _TASK = re.compile(
     r"(?:i|we)(?:'d|\s+would)\s+like\s+to|(?:i|we)\s+(?:must|should)|"
     r"let(?:'s|\s+us)|(?:can|could|would)\s+you(?:\s+please)?|"
     r"you\s+(?:should|have\s+to|need\s+to)|help\s+me(?:\s+to)?|my\s+task\s+is\s+to|"
-    r"it\s+is\s+time\s+to)\s+(?=\S+\s+\S)"
+    r"it\s+is\s+time\s+to)\s+(?=\S+\s+\S)|"
+    r"^(?:(?:好的?|现在|接下来|然后|那么?|麻烦|请)[，,、\s]*)*"
+    r"(?:(?:我们?|咱们?)(?:现在|还)?(?:需要|想要|要(?!求)|想|必须|应该|得(?!到)|打算|准备)|"
+    r"(?:你|您)?(?:能不能|可不可以|能否|可以|能)?(?:请)?(?:帮|替)(?:我们?|忙|一下)|"
+    r"(?:你|您)?(?:能不能|可不可以|能否|需要|应该)|让我们|我的任务是)"
+    r"(?:来|去|再|先)?[，,：:\s]*(?=\S{4})"
 )
 _HEAD = (
     "Notes of earlier sessions that may be relevant; "
