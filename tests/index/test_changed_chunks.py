@@ -275,3 +275,25 @@ def test_chunks_that_were_compared_are_forgotten_and_others_not(notes):
         assert len(base.written_since("p", compared)) == 1
         space.embed(space.missing(notes.catalog, "p"))
         assert space.reconcile(notes.catalog, "p", "c") == (3, 0)
+
+
+@pytest.mark.parametrize("writable", [True, False])
+def test_frequencies_are_counted_once_and_again_after_a_change(notes, monkeypatch, writable):
+    notes.write(1, ["red apples", "red pears"])
+    notes.write(2, ["red plums"])
+    notes.scan()
+    catalog = notes.catalog if writable else Catalog(notes.home.cache_db)
+    asked, query = [], catalog.database.query
+    monkeypatch.setattr(catalog.database, "query", lambda *a: asked.append(a) or query(*a))
+    words = catalog.words
+    assert words.document_frequencies(["red", "plum", "fig"]) == {"red": 3, "plum": 1}
+    assert words.chunk_count() == 3 and len(asked) == 2
+    assert words.document_frequencies(["plum", "pear", "fig"]) == {"plum": 1, "pear": 1}
+    assert words.chunk_count() == 3 and [values for _, values in asked[2:]] == [["pear"]]
+    notes.write(2, ["green figs"])
+    notes.scan()
+    assert words.document_frequencies(["red", "plum", "fig"]) == {"red": 2, "fig": 1}
+    notes.write(3, ["red figs"])
+    notes.scan()
+    assert words.chunk_count() == 4
+    catalog.close()

@@ -15,6 +15,7 @@ from memsearch_engine.index.rows import HIDDEN_KINDS, Filter
 _LAST = "\U0010ffff"
 #: The list of all words is reused for this many times the duration of making the list.
 _LIST_TIMES = 20
+_FREQUENCIES = 50_000  # terms
 
 
 class WordIndex:
@@ -26,6 +27,8 @@ class WordIndex:
     def __init__(self, database: CatalogDatabase) -> None:
         self._database = database
         self._hidden = -1, False  # of which version, whether there is any
+        self._counts = -1, 0  # of which version, the number of chunks
+        self._frequencies: tuple[int, dict[str, int]] = -1, {}  # of which version, by term
         self._by_length: dict[int, list[str]] = {}
         self._listed: tuple[int, float, float] | None = None  # version, when, seconds it took
 
@@ -41,14 +44,27 @@ class WordIndex:
 
     def chunk_count(self) -> int:
         """Return the number of chunks of all projects."""
-        return int(self._database.query("SELECT count(*) FROM chunks")[0][0])
+        version = self._database.version()
+        if self._counts[0] != version:
+            self._counts = version, int(self._database.query("SELECT count(*) FROM chunks")[0][0])
+        return self._counts[1]
 
     def document_frequencies(self, terms: Iterable[str]) -> dict[str, int]:
-        """Return term -> number of chunks that contain it, without terms that no chunk contains."""
-        rows = self._database.query_in(
-            "SELECT term, doc FROM vocabulary WHERE col='terms' AND term IN ({})", terms
-        )
-        return dict(rows)
+        """Return term -> number of chunks that contain it, without terms that no chunk contains.
+
+        SQLite reads all occurrences of a term to count them, so the numbers are kept until the next
+        change.
+        """
+        version, known = self._frequencies
+        if version != self._database.version() or len(known) > _FREQUENCIES:
+            version, known = self._frequencies = self._database.version(), {}
+        terms = sorted(set(terms))
+        if unknown := [term for term in terms if term not in known]:
+            rows = self._database.query_in(
+                "SELECT term, doc FROM vocabulary WHERE col='terms' AND term IN ({})", unknown
+            )
+            known |= dict.fromkeys(unknown, 0) | dict(rows)
+        return {term: known[term] for term in terms if known[term]}
 
     def by_length(self) -> dict[int, list[str]]:
         """Return length in characters -> all terms of that length, of all notes.
