@@ -12,13 +12,13 @@ from typing import Any
 
 import msgspec
 
-from memsearch_tui.counted import many
+from memsearch_tui.counted import many, when
 from memsearch_tui.widgets.pieces import Row
 from memsearch_tui.widgets.render import agent_tag
 
 _DAYS = 7  # days of costs and of bars
-_BARS = " ▁▂▃▄▅▆▇█"
-_BAR = 12  # cells of the longest bar of a day
+_BARS = "·▁▂▃▄▅▆▇█"
+_BAR = 24  # cells of the longest bar of a day
 _GOOD = 95  # percent captured that counts as complete
 
 
@@ -81,46 +81,43 @@ def _captured(state: dict[str, Any], today: str) -> list[Line]:
     agents: dict[str, list[Any]] = {}
     for share in state["days"]:
         agents.setdefault(share.agent, []).append(share)
-    for agent, shares in agents.items():
+    for agent, shares in sorted(agents.items(), key=lambda one: -sum(s.seen for s in one[1])):
         covered, total = sum(s.covered for s in shares), sum(s.seen for s in shares)
         by_day = {share.day: share.seen for share in shares}
         row = [
             (f"  {agent:12s}", agent_tag(agent)),
-            (_bars(by_day, today), "heat2"),
+            *_bars(by_day, today),
             (f" {covered:5d} of {total:<5d}", "text" if covered == total else "warn"),
-            (f" last {max(by_day)}", "dim"),
+            (f" last {when(max(by_day), today)}", "dim"),
         ]
         found.append(Line(f"agent {agent}", row, [[(agent, "strong")], [], *_days(shares)]))
     return found
 
 
-def _bars(counts: dict[str, int], today: str) -> str:
-    """Return a bar for each of the last days, the newest last."""
+def _bars(counts: dict[str, int], today: str) -> Row:
+    """Return a bar for each of the last days, the newest last; a day without turns is a dot."""
     last = date.fromisoformat(today)
-    days = [(last - timedelta(days=n)).isoformat() for n in reversed(range(_DAYS))]
-    most = max(1, *(counts.get(day, 0) for day in days))
-    return "".join(_BARS[-(-counts.get(day, 0) * 8 // most)] for day in days)
+    days = [counts.get((last - timedelta(days=n)).isoformat(), 0) for n in reversed(range(_DAYS))]
+    most = max(1, *days)
+    return [(_BARS[-(-seen * 8 // most)], "heat3" if seen else "dim") for seen in days]
 
 
 def _days(shares: Iterable[Any]) -> list[Row]:
-    """Return a row for each agent and day: captured turns out of turns in the transcripts."""
-    listed = list(shares)
-    rows: list[Row] = []
-    longest = max([share.seen for share in listed], default=1)
-    before = ""
-    for share in listed:
-        done, seen = share.covered, share.seen
-        bar = "█" * _scaled(done, longest) + "░" * _scaled(seen - done, longest)
-        day, before = (share.day if share.day != before else ""), share.day
-        rows.append(
-            [
-                (f"{day:10s}  ", "text"),
-                (f"{share.agent:12s}", agent_tag(share.agent)),
-                (f"{done:4d} of {seen:<4d} ", "text"),
-                (bar, "heat2" if done == seen else "warn"),
-            ]
-        )
-    return rows
+    """Return a row for each day: captured turns out of turns in the transcripts."""
+    days: dict[str, tuple[int, int]] = {}
+    for share in shares:
+        done, seen = days.get(share.day, (0, 0))
+        days[share.day] = done + share.covered, seen + share.seen
+    longest = max([seen for _, seen in days.values()], default=1)
+    return [
+        [
+            (f"{day:10s}  ", "text"),
+            (f"{done:4d} of {seen:<4d} ", "text"),
+            ("█" * _scaled(done, longest), "heat2"),
+            ("░" * _scaled(seen - done, longest), "warn"),
+        ]
+        for day, (done, seen) in days.items()
+    ]
 
 
 def _scaled(count: int, longest: int) -> int:
@@ -158,7 +155,10 @@ def _missed(state: dict[str, Any]) -> list[Line]:
     named = ", ".join(f"{count} {name}" for name, count in jobs.items())
     row = [
         _label("Summaries"),
-        (f"{len(failed)} failed" if failed else named or "none wait", "warn" if failed else "text"),
+        (
+            f"{len(failed)} failed" if failed else named or "none waiting",
+            "warn" if failed else "text",
+        ),
     ]
     row += [("  ^r ", "key"), ("tries again", "dim")] if failed else []
     row += [(f" · {named}", "dim")] if failed and named else []

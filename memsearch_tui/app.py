@@ -106,6 +106,7 @@ class MemsearchApp(App[int]):
         Binding("f4", "activity", "Activity", id="activity", show=False),
         Binding("f5", "review", "Review", id="review", show=False),
         Binding("f6", "native", "Agent files", id="native", show=False),
+        Binding("f7", "theme", "Theme", tooltip="Theme, with a preview", id="theme", show=False),
         Binding("ctrl+z", "suspend_process", "Put to the background", id="suspend", show=False),
         Binding("ctrl+l", "redraw", "Draw anew", id="redraw", show=False),
     ]
@@ -226,7 +227,6 @@ class MemsearchApp(App[int]):
     def commands(self, screen: Screen[Any]) -> list[PaletteCommand]:
         """Return the palette's commands that have no key on *screen*."""
         found = [
-            PaletteCommand("Theme", "with a preview", self._choose_theme, "colour look dark light"),
             PaletteCommand(
                 "Change keys", "which key does what", self._change_keys, "keymap binding shortcut"
             ),
@@ -240,7 +240,8 @@ class MemsearchApp(App[int]):
         if not isinstance(self.screen, Palette):
             self.push_screen(Palette(id="--command-palette"))
 
-    def _choose_theme(self) -> None:
+    def action_theme(self) -> None:
+        """Let the user choose a theme; each is shown as the cursor moves to it."""
         from memsearch_tui.screens.dialogs import ChoiceRow, ChooseScreen
 
         before = self.theme
@@ -250,7 +251,9 @@ class MemsearchApp(App[int]):
             if name:
                 self.saved.save("theme", name)
 
-        choices = [ChoiceRow(name, name) for name in sorted(self.available_themes)]
+        ours = [theme.name for theme in THEMES]
+        names = [*ours, *sorted(self.available_themes.keys() - ours)]
+        choices = [ChoiceRow(name, name) for name in names]
         look = partial(setattr, self, "theme")
         self.push_screen(
             ChooseScreen("theme · enter takes it", choices, at=before, moved=look), chosen

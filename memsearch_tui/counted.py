@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 _TITLE = 40  # characters of a title in a message
 
 
@@ -29,3 +31,25 @@ def cut_middle(text: str, room: int) -> str:
 def quoted(title: str) -> str:
     """Return a title in quotation marks for a message: at most 40 characters of it."""
     return f"“{title if len(title) <= _TITLE else f'{title[: _TITLE - 1].rstrip()}…'}”"
+
+
+def when(moment: str, today: str) -> str:
+    """Return a short form of a time: ``14:31`` today, ``Sat 14:31`` in the last week, else
+    ``2026-02-09``.
+
+    Args:
+        moment: an ISO day, a blank, and a time.
+        today: an ISO day.
+    """
+    day, _, time = moment.partition(" ")
+    try:
+        age = (datetime.fromisoformat(today) - datetime.fromisoformat(day)).days
+    except ValueError:
+        return day
+    return (
+        time or "today"
+        if age <= 0
+        else f"{datetime.fromisoformat(day):%a} {time}".strip()
+        if age < 7
+        else day
+    )

@@ -1,4 +1,4 @@
-"""The rows of the health page: each part, its problems and their repairs.
+"""The health page: a row for each part, and the report of all parts and their repairs.
 
 No widget here.
 """
@@ -11,6 +11,7 @@ from typing import Any
 from memsearch_tui.activity import Line
 from memsearch_tui.counted import many
 from memsearch_tui.widgets.pieces import Row
+from memsearch_tui.widgets.render import inline
 
 _MB = 1e6
 
@@ -43,23 +44,31 @@ def lines(state: dict[str, Any], making: str = "") -> list[Line]:
     return [*found, *_sync(state.get("sync", {"remote": ""}))]
 
 
+def report(lines: list[Line], key: str) -> tuple[list[Row], int]:
+    """Return the details of all parts, each under its name, and the number of the row of *key*."""
+    rows: list[Row] = []
+    at = 0
+    for line in lines:
+        if line.key == key:
+            at = len(rows)
+        if line.key:
+            name = line.row[0][0].strip()
+            rows += [[(name, "here" if line.key == key else "strong")], *line.detail, []]
+    return rows, at
+
+
 def _label(name: str) -> tuple[str, str]:
     return f"{name:10s}", "dim"
 
 
 def _problems(problems: list[dict[str, str]]) -> list[Line]:
     if not problems:
-        row: Row = [("no problems", "good")]
-        hint: Row = [("The row under the cursor shows its details here.", "dim")]
-        return [Line("fine", row, [hint])]
+        return [Line("", [(" no problems", "good")])]
     found = []
     for problem in problems:
-        fix = problem["fix"]
-        row = [("problem   ", "bad"), (problem["what"], "text")]
-        row += [(f"  -> {fix}", "accent")] if fix else []
-        detail: list[Row] = [[(problem["what"], "bad")], []]
-        detail.append([("mended by ", "dim"), (fix, "accent")] if fix else [])
-        found.append(Line(f"problem {problem['what']}", row, detail))
+        row: Row = [(f"! {problem['what']}", "bad")]
+        fix: Row = [("mended by ", "dim"), (problem["fix"], "accent")] if problem["fix"] else []
+        found.append(Line(f"problem {problem['what']}", row, [fix]))
     return found
 
 
@@ -78,8 +87,8 @@ def _index(state: dict[str, Any]) -> Line:
         detail.append(_fact("in progress", building))
     if reason := "" if is_open else state["service"].get("reason"):
         detail.append([("why         ", "dim"), (reason, "bad")])
-    mended = ("`memsearch doctor --fix` repairs it; `memsearch reset` makes it anew.", "dim")
-    return Line("index", row, [*detail, [], [mended]])
+    mended = inline("`memsearch doctor --fix` repairs it; `memsearch reset` makes it anew.")
+    return Line("index", row, [*detail, mended])
 
 
 def _words(state: dict[str, Any]) -> Line:
@@ -89,8 +98,7 @@ def _words(state: dict[str, Any]) -> Line:
     row: Row = [_label("words"), ("ready", "good"), (f"  {size}", "text")]
     row.append((f"  {many(chunks, 'chunk')}", "dim"))
     what: Row = [("Titles and words of the notes. It works without a model.", "text")]
-    ways: Row = [("`memsearch index` reads the files again.", "dim")]
-    return Line("words", row, [what, [], ways])
+    return Line("words", row, [what, inline("`memsearch index` reads the files again.")])
 
 
 def _fact(name: str, value: str) -> Row:
@@ -100,13 +108,13 @@ def _fact(name: str, value: str) -> Row:
 def _service(service: dict[str, Any]) -> Line:
     row: Row = [_label("service"), (f"up {_duration(service['uptime_s'])}", "good")]
     row += [(f"  {service['rss_mb']:.0f} MB of memory", "text"), (f"  pid {service['pid']}", "dim")]
-    detail: list[Row] = [[("Searches by meaning, and embeds new notes.", "text")], []]
+    detail: list[Row] = [[("Searches by meaning, and embeds new notes.", "text")]]
     detail += [_fact("does", name) for name in service.get("own_work", ())]
     detail += [_fact("is used by", name) for name in service.get("kept_up_by", ())]
     if limit := service.get("idle_limit_s"):
         detail.append(_fact("ends after", f"{_duration(limit)} without use"))
     ways = "`memsearch service stop` ends it, the next search starts it; `memsearch service logs`."
-    return Line("service", row, [*detail, [], [(ways, "dim")]])
+    return Line("service", row, [*detail, inline(ways)])
 
 
 def _capture(service: dict[str, Any], connected: list[str] | None) -> Line:
@@ -124,8 +132,10 @@ def _capture(service: dict[str, Any], connected: list[str] | None) -> Line:
     else:
         state, way = (f"no alarms  {', '.join(connected or [])}".rstrip(), "good"), "-> f4"
     row: Row = [_label("capture"), state, (f"  {way}", "accent")]
-    ways: Row = [("f4 shows what is captured; `memsearch agents status` checks the hooks.", "dim")]
-    return Line("capture", row, [*([(alarm, "bad")] for alarm in alarms), ways])
+    ways = (
+        "f4 shows what is captured, c connects agents; `memsearch agents status` checks the hooks."
+    )
+    return Line("capture", row, [*([(alarm, "bad")] for alarm in alarms), inline(ways)])
 
 
 def _duration(seconds: float) -> str:
@@ -153,7 +163,7 @@ def _second(state: dict[str, Any], making: str) -> Line | None:
     row = [_label("2nd model"), (making or "advised", "warn")]
     if not making:
         row.append((f"  {way}" if is_command else "  enter shows how", "accent"))
-    return Line("second", row, [[(second["advice"], "text")], [], [(way, "accent")]])
+    return Line("second", row, [[(second["advice"], "text")], [(way, "accent")]])
 
 
 def _project(project: dict[str, Any]) -> Line:
@@ -166,8 +176,7 @@ def _project(project: dict[str, Any]) -> Line:
         _fact("by meaning", f"{project['vectors']} of {many(project['chunks'], 'chunk')}"),
         _fact("collection", project["collection"]),
         _fact("folder", project["memory"]),
-        [],
-        [("`memsearch index` reads its files again.", "dim")],
+        inline("`memsearch index` reads its files again."),
     ]
     return Line(f"project {project['collection']}", row, detail)
 
@@ -182,7 +191,7 @@ def _sync(sync: dict[str, Any]) -> list[Line]:
         ]
         why: Row = [("One memory on several machines, through a git remote of yours.", "text")]
         way: Row = [("-> memsearch sync add REMOTE", "accent")]
-        return [Line("", []), Line("sync", row, [why, [], way])]
+        return [Line("", []), Line("sync", row, [why, way])]
     last = sync["last"] or {}
     at = datetime.fromtimestamp(sync["worked"]).strftime("%Y-%m-%d %H:%M") if sync["worked"] else ""
     words = (("received", "received"), ("sent", "sent"), ("gone", "deleted"))

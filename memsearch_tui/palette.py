@@ -56,6 +56,7 @@ _WORDS = {
     "projects": "switch open repository",
     "health": "index service doctor status problems",
     "activity": "captured failed spent spend cost tokens receipts told",
+    "theme": "colour look dark light",
     "native": "auto memory claude.md agents.md gemini.md instructions rules own remember",
     "native.take": "import copy add",
     "review": "inbox decide approve proposals trust waiting",

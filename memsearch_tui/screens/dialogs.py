@@ -18,7 +18,6 @@ from textual.screen import ModalScreen
 from textual.strip import Strip
 from textual.widgets import Input, Static
 
-from memsearch_tui.counted import many
 from memsearch_tui.widgets.bars import Keys
 from memsearch_tui.widgets.calendar import Calendar
 from memsearch_tui.widgets.line_list import LineList
@@ -195,9 +194,9 @@ class DayScreen(_Dialog):
     ]
     DEFAULT_CSS = """
     DayScreen { align: center middle; background: $background 60%; }
-    DayScreen > Vertical { width: 64; max-width: 100%; height: auto; \
+    DayScreen > Vertical { width: 42; max-width: 100%; height: 21; max-height: 100%; \
 border: round $accent; background: $surface; padding: 0 1; }
-    DayScreen Calendar { height: 8; margin: 1 0 0 0; background: $surface; }
+    DayScreen Calendar { height: 1fr; margin: 1 0; background: $surface; }
     DayScreen Calendar:focus { background: $background; }
     DayScreen Static { color: $text-muted; }
     """
@@ -229,14 +228,8 @@ border: round $accent; background: $surface; padding: 0 1; }
         self._day = self._read(event.value)
         if self._day:
             self._calendar.mark(self._day)
-        self._show_day(self._day or ("" if not event.value.strip() else None))
-
-    def _show_day(self, day: str | None) -> None:
-        if day is None:
-            text = f"no date: {_FORMS}"
-        else:
-            text = f"{day}: {many(self._counts.get(day, 0), 'note')}" if day else _HOW
-        self.query_one("#how", Static).update(text)
+        is_wrong = event.value.strip() and not self._day
+        self.query_one("#how", Static).update(f"no date: {_FORMS}" if is_wrong else _HOW)
 
     def _read(self, text: str) -> str:
         """Return the last day that *text* names; '' if it names none."""
@@ -246,7 +239,6 @@ border: round $accent; background: $surface; padding: 0 1; }
     @on(Calendar.Moved)
     def _cursor_moved(self, event: Calendar.Moved) -> None:
         self._day = event.day
-        self._show_day(event.day)
 
     @on(Calendar.Picked)
     def _picked(self, event: Calendar.Picked) -> None:

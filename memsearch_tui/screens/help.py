@@ -103,6 +103,7 @@ _GROUPS = {
         "activity",
         "review",
         "native",
+        "theme",
         "connect",
         "help",
         "quit",

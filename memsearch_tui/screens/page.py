@@ -54,12 +54,13 @@ class Page(Screen[T]):
         """Create the panes."""
         self._list.border_title, self._detail.border_title = self.TITLES
         self._third.border_title = self.THIRD
+        has_text = bool(self.TITLES[1])
         with Container(id="page"):
-            with Vertical(id="left", classes="stacked" if self.THIRD else ""):
+            with Vertical(id="left", classes="stacked" if self.THIRD else "above" * has_text):
                 yield self._list
                 if self.THIRD:
                     yield self._detail
-            if self.TITLES[1]:
+            if has_text:
                 yield self._third if self.THIRD else self._detail
         yield self._status
         yield Keys()

@@ -73,9 +73,9 @@ class RowsScreen(Page[None]):
 
 
 class HealthScreen(RowsScreen):
-    """Index, service, models, projects and sync."""
+    """Index, service, models, projects and sync; beside the list the report of all of them."""
 
-    TITLES = "health", "this part, and what mends it"
+    TITLES = "health", "what each part does, and what mends it"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
             "2",
@@ -95,6 +95,12 @@ class HealthScreen(RowsScreen):
     def _look(self) -> list[Line]:
         self._state = self._library.status.health()
         return health.lines(self._state, self._making)
+
+    def _moved(self, by_hand: bool = False) -> None:
+        if self._list.key:
+            rows, at = health.report(self.lines, self._list.key[1])
+            self._detail.show(rows, keep_place=True)
+            self._detail.show_row(at)
 
     def action_second_model(self) -> None:
         """Download the second model. The service uses it as soon as it has embedded the notes."""

@@ -7,7 +7,6 @@ one has the keys that work now; help lists all keys.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -18,7 +17,7 @@ from textual.binding import Binding
 from textual.strip import Strip
 from textual.widgets import Static
 
-from memsearch_tui.counted import many
+from memsearch_tui.counted import many, when
 from memsearch_tui.library import HeaderState
 from memsearch_tui.widgets.lines import Lines
 from memsearch_tui.widgets.pieces import Row
@@ -134,28 +133,6 @@ def _sync(now: HeaderState, today: str) -> Part:
         ("f3 ", "key"),
         ("sync needs you" if now.sync == "not yet" else stopped, "warn"),
     ], "health"
-
-
-def when(moment: str, today: str) -> str:
-    """Return a short form of a time: ``14:31`` today, ``Sat 14:31`` in the last week, else
-    ``2026-02-09``.
-
-    Args:
-        moment: an ISO day, a blank, and a time.
-        today: an ISO day.
-    """
-    day, _, time = moment.partition(" ")
-    try:
-        age = (datetime.fromisoformat(today) - datetime.fromisoformat(day)).days
-    except ValueError:
-        return day
-    return (
-        time or "today"
-        if age <= 0
-        else f"{datetime.fromisoformat(day):%a} {time}".strip()
-        if age < 7
-        else day
-    )
 
 
 _AROUND = 2  # cells before each key

@@ -1,4 +1,4 @@
-"""A calendar of a year: a heat map of 53 weeks, a strip with month names, or one line.
+"""A calendar: weeks as lines, or a year as a strip of bars with month names, or as one line.
 
 It colours counts, of notes or of hits. Shape and colour both show the count.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import date, timedelta
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from textual import events
@@ -20,22 +21,22 @@ from memsearch_tui.widgets.pieces import Row
 
 WEEKS = 53
 _YEAR = 364  # days: the same day of the week, one year before
-_MAP_HEIGHT = 8
-_MARGIN = 4  # columns for the names of the days, before the weeks
-_DAYS = ("Mo", "", "We", "", "Fr", "", "")
-_SHADES = "·▂▄▆█"
+_LEAST_HEIGHT = 8  # of weeks as lines
+_MARGIN, _CELL = 5, 4  # columns of the names of months, and of a day
+_DAYS = "".join(f"{day:{_CELL}s}" for day in ("Mo", "Tu", "We", "Th", "Fr", "Sa", "Su"))
+_SHADES = " ▂▄▆█"
 _BARS = " ▁▂▃▄▅▆▇█"
 _TONES = ("dim", "heat1", "heat2", "heat3", "heat3")
 
 
 class Calendar(Lines):
-    """Days from Monday to Sunday, weeks from left to right, the newest week last."""
+    """Days from Monday to Sunday, the newest week last. Each month begins on a line of its own."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left", "step(-7)", "A week back", show=False, id="calendar.weekback"),
-        Binding("right", "step(7)", "A week on", show=False, id="calendar.weekon"),
-        Binding("up", "step(-1)", "A day back", show=False, id="calendar.dayback"),
-        Binding("down", "step(1)", "A day on", show=False, id="calendar.dayon"),
+        Binding("left", "step(-1)", "A day back", show=False, id="calendar.dayback"),
+        Binding("right", "step(1)", "A day on", show=False, id="calendar.dayon"),
+        Binding("up", "step(-7)", "A week back", show=False, id="calendar.weekback"),
+        Binding("down", "step(7)", "A week on", show=False, id="calendar.weekon"),
         Binding(
             "pageup,ctrl+b", f"step({-_YEAR})", "A year back", show=False, id="calendar.yearback"
         ),
@@ -63,7 +64,7 @@ class Calendar(Lines):
         super().__init__(**kwargs)
         self.can_focus = can_focus
         self._counts: dict[date, int] = {}
-        self._steps: list[int] = []  # counts after which a day of the map is drawn higher
+        self._steps: list[int] = []  # counts after which the bar of a day is higher
         self._drawn: dict[tuple[int, int, int, date], Strip] = {}  # cache of drawn lines
         self.today = self.day = date.min
 
@@ -107,39 +108,40 @@ class Calendar(Lines):
     @property
     def _weeks(self) -> int:
         """The number of weeks that have room."""
+        if not self.size.width:
+            return WEEKS
+        if self.has_lines:  # a week in which a month begins has two
+            return min(WEEKS, (self.size.height - 2) * 12 // 15)
         after = 8 if self.size.height == 1 else 0  # room for the last month's name
-        return (
-            min(WEEKS, max(1, (self.size.width - self._left - after) // self._cell))
-            if self.size.width
-            else WEEKS
-        )
+        return min(WEEKS, max(1, (self.size.width - self._left - after) // self._cell))
 
     @property
-    def is_map(self) -> bool:
-        """Whether the calendar has room for the map."""
-        return self.size.height >= _MAP_HEIGHT
+    def has_lines(self) -> bool:
+        """Whether the weeks are lines: the calendar is high enough."""
+        return self.size.height >= _LEAST_HEIGHT
 
     @property
     def _cell(self) -> int:
-        """The columns of a week."""
-        return 2 if not self.is_map and self.size.width >= 2 * WEEKS + 2 else 1
+        """The columns of a week in a strip."""
+        return 2 if self.size.width >= 2 * WEEKS + 2 else 1
 
     @property
     def _left(self) -> int:
-        return _MARGIN if self.is_map else 1 if self.size.height > 1 else 9
+        return 1 if self.size.height > 1 else 9
 
     def day_at(self, x: int, y: int) -> date | None:
         """Return the day of a cell; in a strip, the newest day of its week that has notes."""
+        if self.has_lines:
+            lines = _lines(self._first, self._weeks)
+            weekday = (x - _MARGIN) // _CELL
+            found = lines[y - 1] if 0 < y <= len(lines) else []
+            return next(
+                (day for day in found if day.weekday() == weekday and day <= self.today), None
+            )
         week = (x - self._left) // self._cell
         if not 0 <= week < self._weeks or x < self._left:
             return None
         monday = self._first + timedelta(weeks=week)
-        if self.is_map:
-            return (
-                monday + timedelta(days=y - 1)
-                if 1 <= y <= 7 and monday + timedelta(days=y - 1) <= self.today
-                else None
-            )
         days = [monday + timedelta(days=n) for n in range(6, -1, -1)]
         return next((day for day in days if self._counts.get(day)), None)
 
@@ -161,8 +163,8 @@ class Calendar(Lines):
         self._drawn.clear()
 
     def _line(self, y: int, width: int) -> Strip:
-        if self.is_map:
-            row = self._months() if y == 0 else self._weekday(y - 1) if y <= 7 else self._named(y)
+        if self.has_lines:
+            row = self._week(y)
         elif self.size.height == 1:
             first, last = (
                 f"{self._first:%Y-%m} ",
@@ -173,42 +175,51 @@ class Calendar(Lines):
             row = [(" ", "dim"), *self._bars()] if y == 0 else self._months()
         return self.draw(row, width)
 
-    def _named(self, y: int) -> Row:
-        """Return the row under the map: the marked day and its number of notes."""
-        if y != _MAP_HEIGHT:
+    def _week(self, y: int) -> Row:
+        """Return a line of days; first the names of the days, last the marked day and its count."""
+        if y == 0:
+            return [(" " * (_MARGIN + 1) + _DAYS, "dim")]
+        if y == self.size.height - 1:
+            named = f" {self.day:%a} {self.day.day} {self.day:%b %Y}"
+            count = many(self._counts.get(self.day, 0), "note")
+            return [(named, "strong"), (f" · {count}", "dim")]
+        lines = _lines(self._first, self._weeks)
+        if y > len(lines):
             return []
-        count = self._counts.get(self.day, 0)
-        named = f" {self.day:%a} {self.day.day} {self.day:%b %Y}"
-        return [(named, "strong"), (f" · {many(count, 'note')}", "dim")]
+        days, before = lines[y - 1], lines[max(0, y - 2)]
+        name = f"{days[0]:%b}" if days is before or days[0].day == 1 else ""
+        if days[0].month == 1 and before[0].day == 1:
+            name = f"{days[0]:%Y}"  # in the second line of January
+        row: Row = [(f" {name:{_MARGIN - 1}}", "strong")]
+        row.append((" " * _CELL * days[0].weekday(), "dim"))
+        for day in days:
+            if day > self.today:
+                break
+            level = self._shade(day)
+            tone = "here" if day == self.day else "text" if level else "dim"
+            row += [(f"{day.day:3d}", tone), (_SHADES[level], _TONES[level])]
+        return row
+
+    def _shade(self, day: date) -> int:
+        """Return the height of a day's bar, from 0 to 4."""
+        return sum(self._counts.get(day, 0) > step for step in (0, *self._steps))
 
     def _months(self) -> Row:
         """Return the names of the months at their first week.
 
-        A name is drawn if it and a blank fit.
+        A name is drawn if it and a blank fit. With two columns a week, January names its year, too.
         """
         left, cell, first = self._left, self._cell, self._first
         text = " " * left
         for week in range(self._weeks):
             sunday = first + timedelta(weeks=week, days=6)
-            starts = sunday.replace(day=1) if sunday.day <= 7 else None
-            if starts is not None and len(text) <= left + week * cell:
-                name = f"’{starts:%y}" if starts.month == 1 else f"{starts:%b}"
-                text = text.ljust(left + week * cell) + name + " "
+            if sunday.day <= 7 and len(text) <= left + week * cell:
+                year = f"{sunday: ’%y}" if sunday.month == 1 and cell > 1 else ""
+                text = text.ljust(left + week * cell) + f"{sunday:%b}{year} "
         return [(text, "dim")]
 
-    def _weekday(self, number: int) -> Row:
-        row: Row = [(f" {_DAYS[number]:{_MARGIN - 1}}", "dim")]
-        first = self._first + timedelta(days=number)
-        for week in range(self._weeks):
-            day = first + timedelta(weeks=week)
-            level = sum(self._counts.get(day, 0) > step for step in (0, *self._steps))
-            if day > self.today:
-                row.append((" ", "dim"))
-            else:
-                row.append((_SHADES[level], "here" if day == self.day else _TONES[level]))
-        return row
-
     def _bars(self) -> Row:
+        """Return a bar for each week. The tone changes with the month."""
         first, cell, sums = self._first, self._cell, [0] * self._weeks
         for day, count in self._counts.items():
             week = (day - first).days // 7
@@ -217,9 +228,9 @@ class Calendar(Lines):
         most, marked = max(sums) or 1, (self.day - first).days // 7
         row: Row = []
         for week, count in enumerate(sums):
-            level = -(-count * 8 // most)
-            sign = _BARS[level] if count else "·"
-            tone = _TONES[(level + 1) // 2] if count else "dim"
+            sign = _BARS[-(-count * 8 // most)] if count else "·"
+            month = (first + timedelta(weeks=week, days=6)).month
+            tone = ("heat1", "heat3")[month % 2] if count else "dim"
             row.append((sign * cell, "here" if week == marked else tone))
         return row
 
@@ -251,6 +262,18 @@ class Calendar(Lines):
         day = self.day_at(place.x, place.y) if place is not None else None
         if day is not None:
             self.post_message(self.Picked(day.isoformat()))
+
+
+@lru_cache(maxsize=4)
+def _lines(first: date, weeks: int) -> list[list[date]]:
+    """Return the days of each line: those of a week that are in the same month."""
+    lines: list[list[date]] = []
+    for number in range(7 * weeks):
+        day = first + timedelta(days=number)
+        if day.weekday() == 0 or day.day == 1:
+            lines.append([])
+        lines[-1].append(day)
+    return lines
 
 
 def _quantiles(counts: Iterable[int]) -> list[int]:

@@ -126,6 +126,12 @@ class TextView(Lines):
         self.scroll_to(y=target, animate=False, force=True)
         return True
 
+    def show_row(self, number: int) -> None:
+        """Scroll so that a row is the first visible one, if the text is longer than the pane."""
+        if number in self._row_of:
+            y = self._row_of.index(number)
+            self.scroll_to(y=y, animate=False, force=True, immediate=True)
+
     def action_scroll(self, step: int) -> None:
         """Scroll by *step* lines."""
         self._match = -1

@@ -589,13 +589,13 @@ def test_a_theme_is_seen_before_it_is_chosen(world):
 
     async def steps(pilot):
         before = app.theme
-        app._choose_theme()
+        await pilot.press("f7")
         await settled(pilot)
         await pilot.press("down")
         assert app.theme != before
         await pilot.press("escape")
         assert app.theme == before
-        app._choose_theme()
+        await pilot.press("f7")
         await settled(pilot)
         await pilot.press("down", "enter")
         assert app.theme != before and app.saved.theme == app.theme

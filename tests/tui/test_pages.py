@@ -76,6 +76,33 @@ def evidence(app, pane: str = "#detail") -> str:
     return app.screen.query_one(pane).text()
 
 
+def test_the_report_of_health_has_all_parts_and_shows_that_of_the_row(world):
+    app = world.app()
+    app.library.status.health = lambda: HEALTH
+
+    async def steps(pilot):
+        await pilot.press("f3")
+        await until(pilot, lambda: "sync add" in evidence(app))
+        await settled(pilot)
+        rows, detail = app.screen.query_one("#rows"), app.screen.query_one("#detail")
+        assert "doctor --fix" in evidence(app) and not detail.max_scroll_y
+        # the frames end below their rows
+        assert rows.region.height == len(rows.keys) + 2 < detail.region.height < 40
+        await pilot.resize_terminal(80, 24)
+        await settled(pilot)
+        for number, line in enumerate(app.screen.lines[:-1]):
+            if line.key and detail.scroll_offset.y < detail.max_scroll_y:
+                rows.move_to(number)
+                await until(pilot, lambda line=line: line.row[0][0].strip() in drawn(detail))
+
+    drive(app, steps, size=(120, 40))
+
+
+def drawn(view) -> str:
+    """The first visible line of a text."""
+    return "".join(segment.text for segment in view.line(0))
+
+
 def test_health_says_each_fact_once_and_beside_the_list_what_mends_the_row(world):
     app = world.app()
     app.library.status.health = lambda: HEALTH
@@ -109,6 +136,8 @@ def test_activity_shows_the_details_of_the_row_alone(world):
     async def steps(pilot):
         await pilot.press("f4")
         await until(pilot, lambda: "memsearch doctor" in evidence(app))
+        await pilot.press("down")
+        await until(pilot, lambda: "39 of 41" in evidence(app))  # all agents of the day
         await pilot.press("down")
         await until(pilot, lambda: "24 of 24" in evidence(app))
         assert "memsearch doctor" not in evidence(app) and "97 %" not in evidence(app)

@@ -181,7 +181,6 @@ def test_the_rail_leads_to_what_it_names_and_goes_with_the_project(world, tmp_pa
             await pilot.pause()
         browse = app.screen
         assert [key for key in browse.panes.places.keys if key[0]] == [
-            ("wait", ""),
             ("agent", "claude-code"),
             ("agent", ""),
             ("pin", pinned.entry_id),
@@ -193,10 +192,6 @@ def test_the_rail_leads_to_what_it_names_and_goes_with_the_project(world, tmp_pa
         await pilot.press("up", "up", "enter")
         await settled(pilot)
         assert browse.state.query == "agent:claude-code" and len(titles(app)) == 4
-        browse.panes.places.focus()
-        await pilot.press("home", "enter")
-        await pilot.pause()
-        assert type(app.screen).__name__ == "ReviewScreen"
         await pilot.press("escape", "f2", "enter")
         await pilot.pause()
         assert titles(app) == ["The other project"] and not browse.panes.places.keys

@@ -5,17 +5,20 @@ from __future__ import annotations
 import subprocess
 import sys
 from datetime import date, timedelta
+from itertools import pairwise
 
 import pytest
 from memsearch_engine import Memory
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.service.engine import Engine
+from textual.geometry import Size
 
+from memsearch_tui.counted import when
 from memsearch_tui.library import HeaderState, Item, Library
 from memsearch_tui.screens.browse.rows import EntryRows, column_day
 from memsearch_tui.screens.browse.state import BrowseState
 from memsearch_tui.timeline import Hits, Timeline
-from memsearch_tui.widgets.bars import parts, when
+from memsearch_tui.widgets.bars import parts
 from memsearch_tui.widgets.calendar import WEEKS, Calendar
 from memsearch_tui.widgets.render import other_lines, snippet
 
@@ -153,6 +156,42 @@ def test_a_calendar_has_53_weeks_and_the_day_that_it_stands_on(today):
         ).days // 7 % WEEKS == WEEKS - 1  # whole years of weeks, so that it does not slide about
 
 
+class Sized(Calendar):
+    size = Size(108, 2)  # that of a strip; a calendar has none before it is laid out
+
+
+def test_a_strip_names_every_month_and_its_tone_changes_with_the_month():
+    strip = Sized()
+    today = date(2026, 2, 9)
+    days = [(today - timedelta(days=n)).isoformat() for n in range(360)]
+    strip.show(dict.fromkeys(days, 1), today.isoformat())
+    ((names, _),) = strip._months()
+    assert names.split() == "Mar Apr May Jun Jul Aug Sep Oct Nov Dec Jan ’26 Feb".split()
+    tones = [tone for _, tone in strip._bars()]
+    changes = sum(one != other for one, other in pairwise(tones))
+    assert set(tones) >= {"heat1", "heat3"} and changes <= 13
+
+
+def test_a_month_begins_on_a_line_of_its_own_in_a_calendar_of_weeks(monkeypatch):
+    monkeypatch.setattr(Sized, "size", Size(36, 12))
+    calendar = Sized()
+    calendar.show({"2026-01-02": 1}, "2026-02-09")
+    lines = ["".join(text for text, _ in calendar._week(y)) for y in range(12)]
+    assert [line[:6].strip() for line in lines[1:10]] == [
+        *("Dec", "", "Jan", "2026", "", "", "", "Feb", ""),
+    ]
+    assert lines[2].split() == ["29", "30", "31"] and lines[3].split() == [
+        "Jan",
+        "1",
+        "2▂",
+        "3",
+        "4",
+    ]
+    assert lines[-1].startswith(" Mon 9 Feb 2026 · 0 notes")
+    assert calendar.day_at(5 + 4 * 4, 3) == date(2026, 1, 2)
+    assert calendar.day_at(5 + 4 * 4, 2) is None is calendar.day_at(5 + 4 * 4, 0)
+
+
 def test_the_header_says_what_is_wrong_before_what_is_fine():
     def said(now: HeaderState) -> str:
         return "|".join(
@@ -235,8 +274,8 @@ def test_days_have_as_many_heights_as_their_counts_allow(counts, heights):
         {(today - timedelta(days=n)).isoformat(): count for n, count in enumerate(counts)},
         today.isoformat(),
     )
-    drawn = {sign for number in range(7) for sign, _ in calendar._weekday(number)[1:]}
-    assert len(drawn & set("▂▄▆█")) == heights
+    shades = {calendar._shade(today - timedelta(days=n)) for n in range(-1, 371)}
+    assert len(shades - {0}) == heights and shades <= set(range(5))
 
 
 def test_the_rows_of_the_first_frame_load_nothing_that_only_review_needs(world):

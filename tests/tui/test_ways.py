@@ -157,12 +157,14 @@ def test_where_a_year_has_no_room_its_end_is_shown(world):
         await pilot.press("g")
         await settled(pilot)
         calendar = app.screen.query_one(Calendar)
-        assert calendar.is_map and calendar._weeks < WEEKS
-        assert calendar._left + calendar._weeks <= calendar.size.width
+        assert calendar.has_lines and calendar._weeks < WEEKS
         shown_until = calendar._first + timedelta(weeks=calendar._weeks)
         assert calendar._first <= calendar.day < shown_until
-        monday = calendar.day_at(calendar._left + calendar._weeks - 1, 1)
-        assert monday is not None and shown_until - monday == timedelta(weeks=1)
+        width, height = calendar.size
+        days = [calendar.day_at(x, y) for y in range(height) for x in range(width)]
+        shown = sorted(set(filter(None, days)))
+        assert len(shown) == calendar._weeks * 7  # no day is cut off
+        assert (shown[0], shown[-1]) == (calendar._first, shown_until - timedelta(days=1))
 
     drive(app, steps, size=(40, 16))
 

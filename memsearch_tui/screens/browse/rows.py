@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from memsearch_engine import agent_named, agent_names
 from rich.cells import cell_len
 
+from memsearch_tui.counted import when
 from memsearch_tui.library import Item
 from memsearch_tui.screens.browse.state import BrowseState
 from memsearch_tui.timeline import Hits, Key, is_heading
 from memsearch_tui.widgets import render
-from memsearch_tui.widgets.bars import when
 from memsearch_tui.widgets.calendar import iso_date
 from memsearch_tui.widgets.pieces import LINE_BREAK, Row, cut, drawable, mark_words, unwrapped, wrap
 
@@ -179,7 +179,7 @@ def _found_of(item: Item) -> dict[str, str]:
 
 
 class PlaceRows:
-    """The rail: review queue, agents, saved searches and pinned notes."""
+    """The rail: agents, saved searches and pinned notes."""
 
     def __init__(self, state: BrowseState) -> None:
         self._state = state
@@ -192,10 +192,6 @@ class PlaceRows:
         """
         now = self._state.standing
         groups: list[tuple[str, list[Key]]] = [
-            (
-                "to decide",
-                [("wait", "")] * bool(now.waiting) + [("alarm", alarm) for alarm in now.alarms],
-            ),
             ("agents", [("agent", agent) for agent, _, _ in now.agents]),
             ("searches", [("search", text) for text in saved]),
             ("pinned", [("pin", item.entry_id) for item in now.pinned]),
@@ -206,10 +202,6 @@ class PlaceRows:
         """Return the pieces of a row."""
         kind, name = key
         now, today = self._state.standing, self._state.library.today()
-        if kind == "wait":
-            return [("f5 ", "dim"), (f"{now.waiting} to decide", "warn")]
-        if kind == "alarm":
-            return [("f4 ", "dim"), (name, "bad")]
         if kind == "search":
             return [("/ ", "dim"), (name, "text")]
         if kind == "agent":

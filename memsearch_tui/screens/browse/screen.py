@@ -2,7 +2,7 @@
 
 ``BrowseState.level`` is the depth: the list, a note (L2), a turn of its conversation (L3). Enter
 goes one level down. Escape returns to the same row, scroll position and query. A wide screen also
-shows a rail with the year and the review queue, and the conversation under the note.
+shows a rail with a calendar and the agents, and the conversation under the note.
 """
 
 from __future__ import annotations
@@ -427,11 +427,7 @@ class BrowseScreen(Screen[None]):
     def _go_to_place(self) -> None:
         """Open what a row of the rail names."""
         kind, name = self.panes.places.key or ("", "")
-        if kind == "wait":
-            self.call_later(self.app.run_action, "review")
-        elif kind == "alarm":
-            self.call_later(self.app.run_action, "activity")
-        elif kind == "agent":
+        if kind == "agent":
             self.search.toggle_word(f"agent:{name}" if name else "kind:note")
             self.set_focus(self.panes.entries)
         elif kind == "search":
