@@ -86,7 +86,7 @@ def _captured(state: dict[str, Any], today: str) -> list[Line]:
         by_day = {share.day: share.seen for share in shares}
         row = [
             (f"  {agent:12s}", agent_tag(agent)),
-            *_bars(by_day, today),
+            (_bars(by_day, today), "heat2"),
             (f" {covered:5d} of {total:<5d}", "text" if covered == total else "warn"),
             (f" last {when(max(by_day), today)}", "dim"),
         ]
@@ -94,12 +94,12 @@ def _captured(state: dict[str, Any], today: str) -> list[Line]:
     return found
 
 
-def _bars(counts: dict[str, int], today: str) -> Row:
+def _bars(counts: dict[str, int], today: str) -> str:
     """Return a bar for each of the last days, the newest last; a day without turns is a dot."""
     last = date.fromisoformat(today)
     days = [counts.get((last - timedelta(days=n)).isoformat(), 0) for n in reversed(range(_DAYS))]
     most = max(1, *days)
-    return [(_BARS[-(-seen * 8 // most)], "heat3" if seen else "dim") for seen in days]
+    return "".join(_BARS[-(-seen * 8 // most)] for seen in days)
 
 
 def _days(shares: Iterable[Any]) -> list[Row]:

@@ -24,13 +24,10 @@ def lines(state: dict[str, Any], making: str = "") -> list[Line]:
         making: the progress of the second model; '' for none.
     """
     if "error" in state:
-        rows: list[Row] = [
-            [("The service can't be reached: ", "bad"), (state["error"], "text")],
-            [(state["hint"], "dim")],
-            [],
-            [("Notes can be read, searched by words and edited all the same.", "text")],
-        ]
-        return [Line("error", rows[0], rows)]
+        row: Row = [("the service can't be reached: ", "bad"), (state["error"], "text")]
+        still = "Notes can be read, searched by words and edited all the same."
+        detail: list[Row] = [[(state["error"], "bad")], [(state["hint"], "dim")], [(still, "text")]]
+        return [Line("error", row, detail)]
     found = [*_problems(state["problems"]), Line("", []), _index(state), _words(state)]
     if store := state.get("store"):
         found.append(Line("store", [_label("store"), (store, "text")], [[(store, "text")]]))
@@ -183,15 +180,11 @@ def _project(project: dict[str, Any]) -> Line:
 
 def _sync(sync: dict[str, Any]) -> list[Line]:
     """Return the rows about sync: the remote and the result of the last round."""
+    why: Row = [("One memory on several machines, through a git remote of yours.", "text")]
     if not sync["remote"]:
-        row: Row = [
-            _label("sync"),
-            ("only this machine", "dim"),
-            ("  -> memsearch sync add REMOTE", "accent"),
-        ]
-        why: Row = [("One memory on several machines, through a git remote of yours.", "text")]
-        way: Row = [("-> memsearch sync add REMOTE", "accent")]
-        return [Line("", []), Line("sync", row, [why, way])]
+        way = "-> memsearch sync add REMOTE", "accent"
+        row: Row = [_label("sync"), ("only this machine  ", "dim"), way]
+        return [Line("", []), Line("sync", row, [why, [way]])]
     last = sync["last"] or {}
     at = datetime.fromtimestamp(sync["worked"]).strftime("%Y-%m-%d %H:%M") if sync["worked"] else ""
     words = (("received", "received"), ("sent", "sent"), ("gone", "deleted"))
@@ -200,14 +193,13 @@ def _sync(sync: dict[str, Any]) -> list[Line]:
     row += [(f"  {at or 'not yet'}", "good" if at else "warn")]
     row += [(f"  {counts}", "dim")] if counts else []
     rows: list[Row] = [
-        [_label(""), (text, "warn")]
-        for text in (*last.get("problems", []), *filter(None, [last.get("error")]))
+        [(text, "warn")] for text in (*last.get("problems", []), *filter(None, [last.get("error")]))
     ]
     if last.get("conflicts"):
         count = many(last["conflicts"], "note")
-        rows.append([_label(""), (f"{count} changed in two places", "warn"), ("  -> f5", "accent")])
+        rows.append([(f"{count} changed in two places", "warn"), ("  -> f5", "accent")])
     for other in sync["elsewhere"]:
         text = f"{other['name']}, {many(other['files'], 'file')}: no folder here"
-        rows.append([_label(""), (text, "dim")])
-    more = [Line(f"sync {number}", one, [one]) for number, one in enumerate(rows)]
-    return [Line("", []), Line("sync", row, [row]), *more]
+        rows.append([(text, "dim")])
+    more = [Line("", [_label(""), *one]) for one in rows]
+    return [Line("", []), Line("sync", row, [why, *rows]), *more]

@@ -6,9 +6,12 @@ import copy
 
 import msgspec
 import pytest
+from memsearch_engine import Memory
 from memsearch_engine.core.llm.spend import Spent
 
 from memsearch_tui import activity, health
+from memsearch_tui.library import Library
+from memsearch_tui.plain import Plain
 from memsearch_tui.review import ReviewItem
 from memsearch_tui.screens.help import HelpScreen
 from memsearch_tui.widgets.bars import Keys
@@ -70,6 +73,15 @@ def test_activity_names_the_agents_own_model_in_words():
     lines = activity.lines({**ACTIVITY, "spend": spent}, "2026-02-09")
     shown = "\n".join([*rows(lines), details(lines, "cost")])
     assert "agent's CLI haiku" in shown and "local haiku" in shown and "native" not in shown
+
+
+def test_activity_in_lines_has_no_bars(world):
+    library, said = Library(Memory(str(world.project), home=world.home)), []
+    library.status.activity = lambda: ACTIVITY
+    library.today = lambda: "2026-02-09"
+    Plain(library, iter(["activity", ""]).__next__, said.append).run()
+    text = "\n".join(said)
+    assert "claude-code 24 of 24 last today" in text and "█" not in text and "··" not in text
 
 
 def evidence(app, pane: str = "#detail") -> str:
