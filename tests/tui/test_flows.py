@@ -768,6 +768,13 @@ def test_a_file_that_vanishes_while_it_is_open_is_said(world):
         assert "no longer" in shown(app) or "No such file" in shown(app)
         await pilot.press("r")
         assert titles(app) == ["Chose Postgres 16 for staging"]
+        await pilot.press("p")
+        world.day("2026-02-08").unlink()
+        await pilot.press("u")
+        await until(pilot, lambda: "U lists all changes" in str(app.screen.desk.status.content))
+        world.project.rename(world.project.with_name("moved"))
+        await pilot.press("r")
+        assert app.screen.panes.entries.empty[0] == f"{world.project} is gone."
 
     drive(app, steps)
 

@@ -114,13 +114,16 @@ class Changes:
         """Undo the last edit, deletion or mark."""
         memory = self._state.library.memory
         work = partial(memory.undo, everywhere=memory.everything, own=True)
-        await self._desk.write("undoing", work, partial(self._stepped, "undo"))
+        await self._desk.write("undoing", work, partial(self._stepped, "undo"), self._blocked)
 
     async def redo(self) -> None:
         """Redo the last undone change."""
         memory = self._state.library.memory
         work = partial(memory.redo, everywhere=memory.everything, own=True)
-        await self._desk.write("redoing", work, partial(self._stepped, "redo"))
+        await self._desk.write("redoing", work, partial(self._stepped, "redo"), self._blocked)
+
+    def _blocked(self, error: Exception) -> None:
+        self._desk.say(f"{error} · U lists all changes")
 
     def _stepped(self, name: str, changes: list[engine.Change]) -> None:
         if not changes:

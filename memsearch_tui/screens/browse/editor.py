@@ -235,7 +235,9 @@ class Editor:
         await asyncio.wait([writing], timeout=SHOWN_AFTER_S)
         error = writing.exception() if writing.done() else None
         if error is not None:
-            self._desk.say(f"no draft can be written: {error} · ctrl+g drops the text")
+            self._desk.say(
+                f"no draft can be written: {error} · ctrl+g or ctrl+q twice drops the text"
+            )
         return error is None
 
     def _is_changed(self) -> bool:

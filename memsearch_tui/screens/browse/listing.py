@@ -56,7 +56,8 @@ class TimelineController:
         """Show all notes as of the last reading."""
         state, entries = self._state, self._panes.entries
         state.shown = state.timeline
-        entries.empty = [] if len(state.timeline) else first_steps(state.agents_here)
+        if not len(state.timeline):
+            entries.empty = first_steps(state.library.memory.place.root, state.agents_here)
         entries.want_two_lines(False)
         entries.show_keys(state.timeline, cursor=cursor)
         entries.entitle(subtitle="")

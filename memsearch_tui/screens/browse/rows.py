@@ -219,8 +219,14 @@ class PlaceRows:
         return [(f" {name}", "strong")]
 
 
-def first_steps(agents: list[str]) -> list[str]:
-    """Return the steps for a memory without notes, with their keys."""
+def first_steps(root: str, agents: list[str]) -> list[str]:
+    """Return the steps for a memory without notes, with their keys.
+
+    Args:
+        root: the project's folder, which may have been moved or removed.
+    """
+    if not os.path.isdir(root):
+        return [f"{root} is gone.", "", "r   reads it again", "F2  lists all projects"]
     here = ", ".join(agent_named(agent).title for agent in agents)
     connect = f"lets {here} write here, and imports old sessions" if here else ""
     return [
