@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from memsearch_engine.agents.transcripts.evidence import Archive
 from memsearch_engine.agents.transcripts.model import ToolCall, Turn
+from memsearch_engine.core.home import Home
 from memsearch_engine.core.settings_schema import SyncSettings
 from memsearch_engine.sync.conversations import FOLDER, path_of
 from memsearch_engine.sync.seal import make_key
@@ -225,3 +226,15 @@ def test_a_remote_s_day_in_capitals_is_no_note():
 
     assert is_note("2026-11-20.md") and is_note("topics/a.markdown")
     assert not is_note("2026-11-20.MD") and not is_note("2026-11-20.Md") and is_note("NOTES.MD")
+
+
+def test_a_stored_conversation_keeps_its_digest(tmp_path):
+    """Another digest would send every conversation to all machines again."""
+    turn = Turn("codex", "s", "t", "2026-01-01", "2026-01-02", "/x", "hi", "")
+    turn.tools.append(ToolCall("bash", "ls", "out", True))
+    turn.say("one é")
+    turn.in_reply_to = "which?"
+    archive = Archive(Home(tmp_path))
+    archive.put(turn)
+    assert archive.digests() == {("codex", "s", "t"): "647C467924DD90FDD7C896644803107F"}
+    assert archive.get("codex", "s", "t") == turn

@@ -208,10 +208,6 @@ class Reader(FileReader):
         found = super().files(folder, session)
         return (file for file in found if file.name == f"{file.parent.name}{_ENDS}")
 
-    def order(self, file: Path) -> Path:
-        """Return the folder's name, which contains the time at which the session began."""
-        return file
-
     def session_of(self, path: Path) -> str:
         """Return the id of the session in a file."""
         return path.name.removesuffix(_ENDS)

@@ -15,7 +15,6 @@ words.** A session in the database is read only from there.
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -33,7 +32,6 @@ from memsearch_engine.agents.cursor.folders import (
 )
 from memsearch_engine.agents.transcripts.model import (
     SUB_AGENTS,
-    Conversation,
     Session,
     ToolCall,
     Turn,
@@ -48,7 +46,7 @@ from memsearch_engine.agents.transcripts.model import (
 )
 from memsearch_engine.agents.transcripts.readers import FileReader
 from memsearch_engine.agents.transcripts.records import NOT_JSON, numbered
-from memsearch_engine.agents.transcripts.sqlite import DatabaseReader, number, reading, stamp
+from memsearch_engine.agents.transcripts.sqlite import DatabaseOrFiles, number, reading, stamp
 
 _COMPOSER, _BUBBLE = "composerData:", "bubbleId:"
 _PERSON, _AGENT = 1, 2
@@ -407,9 +405,6 @@ class _Lines(FileReader):
     patterns = ("*/agent-transcripts/**/{}.jsonl",)
     conversation = Transcript
 
-    def order(self, file: Path) -> Path:
-        return file
-
     def sessions(self, folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
         """Yield the sessions. If a session lies under two projects, the longer file counts.
 
@@ -434,14 +429,14 @@ class _Lines(FileReader):
         return self.at(found, session) if found else None
 
 
-class Reader(DatabaseReader):
+class Reader(DatabaseOrFiles):
     """Reads the sessions of Cursor."""
 
     agent = "cursor"
     own_names = re.compile(re.escape(DATABASE))
-    ends = _Lines.ends
     pattern = DATABASE
-    _lines = _Lines()
+    conversation = Composer
+    files = _Lines()
 
     def listed(self, db: Any) -> Iterator[tuple[Any, float, int]]:
         """Yield (id, last change in seconds since 1970, size in bytes or 0) of each session."""
@@ -452,32 +447,11 @@ class Reader(DatabaseReader):
                 changed = number(head.get("lastUpdatedAt")) or number(head.get("createdAt"))
                 yield name, changed / 1000, len(raw or "")
 
-    def sessions(self, folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
-        """Yield the sessions of a ``globalStorage``, or those below ``projects``."""
-        if folder.name == "projects":
-            return self._lines.sessions(folder, failed)
-        return super().sessions(folder, failed)
-
-    def locate(self, folder: Path, session: str) -> Session | None:
-        """Return the session with that id below *folder*, or None."""
-        if not SESSION_ID.fullmatch(session):
-            return None
-        if folder.name == "projects":
-            return self._lines.locate(folder, session)
-        return super().locate(folder, session)
-
-    def at(self, path: str | os.PathLike[str], session: str = "") -> Session | None:
-        """Return the named session in a file, or its only or newest one; None if there is none."""
-        name = os.fspath(path)
-        if os.path.basename(name) != DATABASE:
-            return self._lines.at(path, session)
-        with reading(name) as db:
-            if session:
-                changed = {session: 0.0} if _head(db, session) else {}
-            else:
-                changed = {named: at for named, at, _ in self.listed(db)}
-        newest = max(changed, key=lambda named: changed[named], default=None)
-        return Session(self.agent, newest, name, self.kind) if newest else None
+    def find(self, db: Any, session: str) -> str:
+        """Return the id of the named session or, for ``""``, of the newest; ``""`` if missing."""
+        if session:
+            return session if _head(db, session) else ""
+        return max(self.listed(db), key=lambda row: row[1], default=("",))[0]
 
     def wrote(self, line: dict[str, Any]) -> bool:
         """Whether the agent wrote a JSON line."""
@@ -485,7 +459,3 @@ class Reader(DatabaseReader):
             line.get("message"), dict
         )
         return is_message or (line.get("type") == "turn_ended" and "status" in line)
-
-    def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
-        """Open a session."""
-        return Composer(where) if where.kind == self.kind else Transcript(where)

@@ -17,7 +17,6 @@ listed.
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -39,6 +38,7 @@ from memsearch_engine.agents.transcripts.model import (
 from memsearch_engine.agents.transcripts.readers import FileReader
 from memsearch_engine.agents.transcripts.records import NOT_JSON, lines
 from memsearch_engine.agents.transcripts.sqlite import (
+    DatabaseOrFiles,
     DatabaseReader,
     column,
     moment,
@@ -48,7 +48,6 @@ from memsearch_engine.agents.transcripts.sqlite import (
 )
 
 _DATABASE = "sessions.db"
-_ID = re.compile(r"[^/\0]{1,200}")
 _HIDDEN = "hidden"
 _MILLISECONDS = 10_000_000_000
 _FAR = 1e15
@@ -303,20 +302,16 @@ class _Lines(FileReader):
     patterns = ("{}.jsonl",)
     conversation = GooseConversation
 
-    def order(self, file: Path) -> Path:
-        return file
 
-
-class Reader(DatabaseReader):
+class Reader(DatabaseOrFiles):
     """Reads the sessions of Goose."""
 
     agent = "goose"
     own_names = re.compile(re.escape(_DATABASE))
-    ends = _Lines.ends
     pattern = _DATABASE
     conversation = GooseConversation
     named = "SELECT id FROM sessions WHERE id=? OR ?='' ORDER BY updated_at DESC LIMIT 1"
-    _lines = _Lines()
+    files = _Lines()
 
     def listed(self, db: Any) -> Iterator[tuple[Any, float, int]]:
         """Yield (id, last change in seconds since 1970, size in bytes or 0) of each session."""
@@ -329,22 +324,12 @@ class Reader(DatabaseReader):
     def sessions(self, folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
         """Yield the sessions of the database, and the files that it did not take over."""
         before = len(failed)
-        yield from super().sessions(folder, failed)
+        yield from DatabaseReader.sessions(self, folder, failed)
         if len(failed) > before:
             return  # else sessions in the database would appear twice
-        for old in self._lines.sessions(folder, failed):
-            if not super().locate(folder, old.session):
+        for old in self.files.sessions(folder, failed):
+            if not DatabaseReader.locate(self, folder, old.session):
                 yield old
-
-    def locate(self, folder: Path, session: str) -> Session | None:
-        """Return the session with that id below *folder*, or None."""
-        if not _ID.fullmatch(session):
-            return None
-        return super().locate(folder, session) or self._lines.locate(folder, session)
-
-    def at(self, path: str | os.PathLike[str], session: str = "") -> Session | None:
-        """Return the named session in a file, or its only or newest one; None if there is none."""
-        return super().at(path, session) or self._lines.at(path, session)
 
     def wrote(self, line: dict[str, Any]) -> bool:
         """Whether the agent wrote a JSON line."""

@@ -13,7 +13,6 @@ that it left are replaced by the next turn.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -44,7 +43,7 @@ from memsearch_engine.agents.transcripts.model import (
 )
 from memsearch_engine.agents.transcripts.readers import FileReader
 from memsearch_engine.agents.transcripts.sqlite import (
-    DatabaseReader,
+    DatabaseOrFiles,
     number,
     reading,
     session_row,
@@ -328,7 +327,7 @@ class _Lines(FileReader):
         return None if _FILE.fullmatch(name) else False
 
 
-class Reader(DatabaseReader):
+class Reader(DatabaseOrFiles):
     """Reads the sessions of OpenClaw."""
 
     agent = "openclaw"
@@ -338,7 +337,8 @@ class Reader(DatabaseReader):
         "SELECT session_id FROM session_windows WHERE session_id=? OR ?=''"
         " ORDER BY updated_at DESC LIMIT 1"
     )
-    _lines = _Lines()
+    conversation = OpenClawConversation
+    files = _Lines()
 
     def listed(self, db: Any) -> Iterator[tuple[Any, float, int]]:
         """Yield (id, last change in seconds since 1970, size in bytes or 0) of each session."""
@@ -346,33 +346,7 @@ class Reader(DatabaseReader):
         for name, updated in rows:
             yield name, number(updated) / 1000, 0
 
-    def sessions(self, folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
-        """Yield every session below *folder*. Add unreadable files to *failed*."""
-        yield from super().sessions(folder, failed)
-        yield from self._lines.sessions(folder, failed)
-
-    def unknown_files(self, folder: Path) -> Iterator[str]:
-        """Yield files below *folder* that seem to be sessions, with unknown names."""
-        return self._lines.unknown_files(folder)
-
-    def locate(self, folder: Path, session: str) -> Session | None:
-        """Return the session with that id below *folder*, or None."""
-        return super().locate(folder, session) or self._lines.locate(folder, session)
-
-    def at(self, path: str | os.PathLike[str], session: str = "") -> Session | None:
-        """Return the named session in a file, or its only or newest one; None if there is none."""
-        return super().at(path, session) or self._lines.at(path, session)
-
-    def holds(self, name: str) -> bool | None:
-        """Whether such a file is this agent's; None if only its lines can show it."""
-        return super().holds(name) or self._lines.holds(name)
-
     def wrote(self, line: dict[str, Any]) -> bool:
         """Whether the agent wrote a JSON line."""
         is_message = line.get("type") == "message" and "role" in table_of(line, "message")
         return line.get("type") == "session" or is_message
-
-    def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
-        """Open a session."""
-        kind = OpenClawConversation if where.kind == self.kind else _LinesConversation
-        return kind(where, cache)

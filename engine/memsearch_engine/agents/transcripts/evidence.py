@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from memsearch_engine.agents.transcripts.model import ToolCall, Turn, TurnName
+from memsearch_engine.agents.transcripts.model import Turn, TurnName
 from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.core.home import Home, private
 from memsearch_engine.core.migrations import (
@@ -44,35 +44,9 @@ _MAX_BYTES = 256 * 1024 * 1024
 MAX_OUTPUT = 16_000
 
 
-class _StoredTurn(msgspec.Struct):
-    """A turn as it is stored.
-
-    The order of fields is fixed, so that equal turns have equal digests in all versions.
-    """
-
-    agent: str
-    session: str
-    turn: str
-    started: str
-    ended: str
-    cwd: str
-    user: str
-    assistant: str
-    tools: list[ToolCall]
-    status: str
-    outside: bool
-
-
-class _KeptInOrder(_StoredTurn):
-    """A stored turn with an answer that came in pieces between its tool calls."""
-
-    spoken: list[tuple[int, int]]
-
-
-class _KeptInReply(_KeptInOrder):
-    """A stored turn with a short reply and the question that it answers."""
-
-    in_reply_to: str
+#: The fields of a stored turn. Their order is fixed, so that equal turns have equal digests in all
+#: versions. ``spoken`` and ``in_reply_to`` follow where the turn has them.
+_STORED = tuple("agent session turn started ended cwd user assistant tools status outside".split())
 
 
 class _Asked(msgspec.Struct):
@@ -123,16 +97,10 @@ class Archive(OpenedOnce):
         """
         import zstandard
 
-        kind = (
-            _KeptInReply
-            if turn.in_reply_to
-            else _KeptInOrder
-            if turn.is_interleaved
-            else _StoredTurn
-        )
-        raw = msgspec.json.encode(
-            kind(**{name: getattr(turn, name) for name in kind.__struct_fields__} | {"session": ""})
-        )
+        has_order = bool(turn.in_reply_to) or turn.is_interleaved
+        names = [*_STORED, *["spoken"] * has_order, *["in_reply_to"] * bool(turn.in_reply_to)]
+        fields = {name: getattr(turn, name) for name in names}
+        raw = msgspec.json.encode(fields | {"session": ""})
         name = hashlib.blake2b(raw, digest_size=16).digest()
         key = (turn.agent, turn.session, turn.turn)
         db = self._db()

@@ -124,7 +124,7 @@ class FileReader(Reader):
         return (file for pattern in self.patterns for file in folder.glob(pattern.format(name)))
 
     def order(self, file: Path) -> Any:
-        """Return the sort key of a session's file. A session comes before its forks."""
+        """Return what sorts before a session's path. A session comes before its forks."""
         return 0
 
     def session_of(self, path: Path) -> str:
@@ -138,7 +138,7 @@ class FileReader(Reader):
 
     def sessions(self, folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
         """Yield every session below *folder*. Add unreadable files to *failed*."""
-        for file in sorted(self.files(folder), key=self.order):
+        for file in sorted(self.files(folder), key=lambda file: (self.order(file), file)):
             if self.holds(file.name) is False:
                 continue
             try:

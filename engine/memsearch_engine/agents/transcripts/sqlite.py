@@ -16,11 +16,16 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from memsearch_engine.agents.transcripts.model import Session, text_of, well_formed
-from memsearch_engine.agents.transcripts.readers import Reader
-from memsearch_engine.core.migrations import Database
+from memsearch_engine.agents.transcripts.model import (
+    Conversation,
+    Session,
+    text_of,
+    well_formed,
+)
+from memsearch_engine.agents.transcripts.readers import FileReader, Reader
+from memsearch_engine.core.migrations import open_readonly
 
-_BUSY_MS = 2000
+_BUSY_S = 2.0
 _FAR = 1e15  # seconds or milliseconds; a larger number is not a time
 
 
@@ -70,8 +75,13 @@ class DatabaseReader(Reader):
         if not self.may_open(os.path.basename(name)):
             return None
         with reading(name) as db:
-            row = db.execute(self.named, (session, session)).fetchone()
-        return Session(self.agent, text_of(row[0]), name, self.kind) if row else None
+            found = self.find(db, session)
+        return Session(self.agent, found, name, self.kind) if found else None
+
+    def find(self, db: Any, session: str) -> str:
+        """Return the id of the named session or, for ``""``, of the newest; ``""`` if missing."""
+        row = db.execute(self.named, (session, session)).fetchone()
+        return text_of(row[0]) if row else ""
 
     def may_open(self, name: str) -> bool:
         """Return whether a file of that name can be one of the agent's databases."""
@@ -81,49 +91,59 @@ class DatabaseReader(Reader):
         return [file for file in sorted(folder.glob(self.pattern)) if file.is_file()]
 
 
+class DatabaseOrFiles(DatabaseReader):
+    """Reads an agent that stores sessions in a database, and others in files.
+
+    Attributes:
+        files: the reader of these files.
+    """
+
+    files: ClassVar[FileReader]
+
+    def sessions(self, folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
+        """Yield every session below *folder*. Add unreadable files to *failed*."""
+        yield from super().sessions(folder, failed)
+        yield from self.files.sessions(folder, failed)
+
+    def unknown_files(self, folder: Path) -> Iterator[str]:
+        """Yield files below *folder* that seem to be sessions, with unknown names."""
+        return self.files.unknown_files(folder)
+
+    def locate(self, folder: Path, session: str) -> Session | None:
+        """Return the session with that id below *folder*, or None."""
+        return super().locate(folder, session) or self.files.locate(folder, session)
+
+    def at(self, path: str | os.PathLike[str], session: str = "") -> Session | None:
+        """Return the named session in a file, or its only or newest one; None if there is none."""
+        return super().at(path, session) or self.files.at(path, session)
+
+    def holds(self, name: str) -> bool | None:
+        """Return whether such a file is this agent's; None if only its lines can show it."""
+        return super().holds(name) or self.files.holds(name)
+
+    def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
+        """Open a session; see ``Conversation``."""
+        if where.kind != self.kind:
+            return self.files.open_session(where, cache)
+        return super().open_session(where, cache)
+
+
 @contextlib.contextmanager
 def reading(path: str) -> Iterator[sqlite3.Connection]:
-    """Open a read-only connection.
-
-    Readers of a WAL database do not block its writer. In a sandbox that cannot write the shared
-    memory file, the database is read without its log.
+    """Open a read-only connection. Readers of a WAL database do not block its writer.
 
     Raises:
         OSError: the file is missing, or is not a database.
     """
     if not os.path.isfile(path):
         raise FileNotFoundError(2, "No such file or directory", path)
-    uri = Path(os.path.abspath(path)).as_uri()
-    error: sqlite3.Error | None = None
-    for mode in ("mode=ro", "mode=ro&immutable=1"):
-        try:
-            db = sqlite3.connect(
-                f"{uri}?{mode}",
-                uri=True,
-                isolation_level=None,
-                check_same_thread=False,
-                factory=Database,
-            )
-        except sqlite3.Error as reason:
-            error = reason
-            continue
-        try:
-            db.execute(f"PRAGMA busy_timeout={_BUSY_MS}")
+    try:
+        with contextlib.closing(open_readonly(path, _BUSY_S)) as db:
             # decode leniently, so that one invalid value does not spoil other rows
             db.text_factory = lambda raw: raw.decode("utf-8", "replace")
-            db.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        except sqlite3.Error as reason:
-            db.close()
-            error = reason
-            continue
-        try:
             yield db
-        except sqlite3.Error as reason:
-            raise OSError(5, f"can't be read: {reason}", path) from reason
-        finally:
-            db.close()
-        return
-    raise OSError(5, f"can't be read: {error}", path)
+    except sqlite3.Error as error:
+        raise OSError(5, f"can't be read: {error}", path) from error
 
 
 def session_row(db: Any, query: str, where: Session) -> tuple[Any, ...]:
