@@ -11,6 +11,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from memsearch_engine.core.child_process import LineProcess
 from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.staleness import ask
 from memsearch_engine.staleness.finding import ReferenceState
@@ -706,3 +707,27 @@ def test_one_that_takes_too_long_is_ended(project, monkeypatch):
     monkeypatch.setattr(ask, "_MOST_S", 0.0)
     with pytest.raises(Unreachable, match="longer than"):
         findings(project, "`app/cache.py`")
+
+
+def test_a_child_process_that_fails_is_quoted_and_one_that_hangs_is_killed(monkeypatch, tmp_path):
+    def check(program: str, **options):
+        monkeypatch.setattr(
+            ask, "LineProcess", lambda argv, **o: LineProcess([*here, program], **o)
+        )
+        return ask.check(str(tmp_path), str(tmp_path), tmp_path / "g.db", [], **options)
+
+    here = [sys.executable, "-c"]
+    with pytest.raises(Unreachable, match="compared: ValueError: no room"):
+        check("raise ValueError('no room')")
+    with pytest.raises(Unreachable, match="no answer"):
+        check("")
+    shown: list[tuple[str, int, int]] = []
+    answer = check(
+        """print('["commits",1,2]\\na warning\\n{"head":"ab","notes":[]}', flush=True)
+while 1: 0""",
+        progress=lambda *row: shown.append(row),
+    )
+    assert answer is not None and answer.head == "ab" and shown == [("commits", 1, 2)]
+    monkeypatch.setattr(ask, "_MOST_S", 0.3)
+    with pytest.raises(Unreachable, match="longer than an hour"):
+        check("while 1: 0")

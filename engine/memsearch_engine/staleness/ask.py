@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from memsearch_engine.core.child_process import LineProcess
 from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.staleness.finding import CheckedNote, Reference
 
@@ -55,11 +55,14 @@ class StalenessQuestion(msgspec.Struct):
 
 
 class StalenessAnswer(msgspec.Struct):
-    """An answer. ``head``: the compared commit. ``problem``: why nothing can be said."""
+    """An answer. ``head``: the compared commit. ``problem``: why nothing was compared."""
 
     head: str
     notes: list[CheckedNote]
     problem: str = ""
+
+
+_Reply = StalenessAnswer | tuple[str, int, int]  # the answer, or progress: what, done, total
 
 
 def moment(day: str, clock: str, marks: Mapping[str, str]) -> float:
@@ -83,69 +86,37 @@ def check(
     progress: Callable[[str, int, int], None] = lambda what, done, total: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> StalenessAnswer | None:
-    """Compare notes with a repository. Returns None if *stop* said so.
+    """Compare notes with a repository. Returns None if *stop* returns true.
 
     Raises:
         Unreachable: the process could not be started, or failed.
     """
-    question = msgspec.json.encode(StalenessQuestion(root, common_dir, str(database), notes))
+    question = StalenessQuestion(root, common_dir, str(database), notes)
+    # -P: the current folder may be a stranger's repository
+    argv = [sys.executable, "-P", "-m", "memsearch_engine.staleness.child"]
     try:
-        child = subprocess.Popen(
-            [
-                sys.executable,
-                "-P",
-                "-m",
-                "memsearch_engine.staleness.child",
-            ],  # -P: the current folder may be a stranger's repository
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            close_fds=True,
-            start_new_session=True,
-        )
+        child = LineProcess(argv, stderr=subprocess.STDOUT)
     except OSError as error:
         raise Unreachable(f"the repository can't be compared: {error}") from error
-    errors: list[str] = []
-    answer: list[bytes] = []
-
-    def listen() -> None:
-        assert child.stderr is not None
-        for line in child.stderr:
-            try:
-                what, done, total = msgspec.json.decode(line, type=tuple[str, int, int])
-                progress(what, done, total)
-            except (msgspec.DecodeError, ValueError):
-                errors.append(line.decode("utf-8", "replace").strip())
-
-    def send() -> None:
-        assert child.stdin is not None and child.stdout is not None
-        with contextlib.suppress(BrokenPipeError):
-            child.stdin.write(question + b"\n")
-            child.stdin.flush()  # left open: where this process ends, the other one reads it there
-        answer.append(child.stdout.read())
-
-    threads = [threading.Thread(target=work, daemon=True) for work in (listen, send)]
-    for thread in threads:
-        thread.start()
-    end = time.monotonic() + _MOST_S
+    end, problem = time.monotonic() + _MOST_S, "no answer"
     try:
-        while threads[1].is_alive():
-            threads[1].join(_TICK_S)
+        with contextlib.suppress(OSError):
+            child.send(msgspec.json.encode(question) + b"\n")
+        while time.monotonic() < end:
+            line = child.line(_TICK_S)
             if stop():
                 return None
-            if time.monotonic() > end:
-                raise Unreachable("the repository can't be compared: it takes longer than an hour")
+            if line == b"":
+                raise Unreachable(f"the repository can't be compared: {problem}")
+            try:
+                reply = msgspec.json.decode(line, type=_Reply) if line else ()
+            except (msgspec.DecodeError, ValueError):  # what Python prints as it fails
+                problem = (line or b"").decode("utf-8", "replace").strip() or problem
+                continue
+            if isinstance(reply, StalenessAnswer):
+                return reply
+            if reply:
+                progress(*reply)
     finally:
-        if child.poll() is None and threads[1].is_alive():
-            child.kill()
-        with contextlib.suppress(BrokenPipeError):
-            child.stdin.close()  # type: ignore[union-attr]
-        child.wait()
-        for thread in threads:
-            thread.join(_TICK_S)
-    try:
-        return msgspec.json.decode(answer[0], type=StalenessAnswer)
-    except (IndexError, msgspec.DecodeError) as error:
-        raise Unreachable(
-            f"the repository can't be compared: {errors[-1] if errors else 'no answer'}"
-        ) from error
+        child.close()
+    raise Unreachable("the repository can't be compared: it takes longer than an hour")

@@ -1,7 +1,7 @@
 """Compares notes with a repository: ``python -m memsearch_engine.staleness.child``.
 
-It reads a request (a line of JSON) from stdin, answers on stdout, and reports progress on stderr.
-It ends with the process that asked, and runs at low priority.
+It reads a request (a line of JSON) from stdin and writes lines of JSON: its progress, at last its
+answer. It ends with the process that asked, and runs at low priority.
 
 Merged branches and the commits of a branch are found in git's references, reflog and objects. A
 branch counts as merged if the main line has its last commit, a commit that says so, or (squashed or
@@ -51,7 +51,7 @@ def main() -> None:
             resource.setrlimit(kind, (most, resource.getrlimit(kind)[1]))
     asked = msgspec.json.decode(sys.stdin.buffer.readline(), type=StalenessQuestion)
     threading.Thread(target=_end_with_asker, daemon=True).start()
-    sys.stdout.buffer.write(msgspec.json.encode(answer(asked, _report)))
+    _write(answer(asked, _report))
 
 
 def _end_with_asker() -> None:
@@ -60,12 +60,16 @@ def _end_with_asker() -> None:
 
 
 def _report(what: str, done: int, total: int) -> None:
-    sys.stderr.write(msgspec.json.encode([what, done, total]).decode() + "\n")
-    sys.stderr.flush()
+    _write([what, done, total])
+
+
+def _write(value: Any) -> None:
+    sys.stdout.buffer.write(msgspec.json.encode(value) + b"\n")
+    sys.stdout.buffer.flush()
 
 
 def answer(asked: StalenessQuestion, report: Any) -> StalenessAnswer:
-    """Compare the notes of a question. ``problem`` says why nothing can be said."""
+    """Compare the notes of a question. ``problem``: why nothing was compared."""
     found: list[list[Reference]] = [
         find(note.text) if note.references is None else note.references for note in asked.notes
     ]

@@ -10,12 +10,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import queue
 import shutil
-import signal
 import subprocess
 import tempfile
-import threading
 import time
 import tomllib
 from collections.abc import Callable
@@ -30,6 +27,7 @@ from memsearch_engine.agents.installing import BY_MARKETPLACE, OURS, PEERS
 from memsearch_engine.agents.patches import Patch, read
 from memsearch_engine.agents.transcripts.model import table_of
 from memsearch_engine.core import agent_registry, network
+from memsearch_engine.core.child_process import LineProcess
 from memsearch_engine.core.errors import UsageError
 
 
@@ -276,67 +274,40 @@ def _ask(program: str, base: Path, folder: str, plugins: bool) -> Any:
     # With plugins enabled, Codex asks GitHub for news of them (`git ls-remote`) before it answers.
     quiet = [f"{name}=false" for name in _QUIET if not (plugins and name == "features.plugins")]
     try:
-        server = subprocess.Popen(
+        server = LineProcess(
             [program, *(part for setting in quiet for part in ("-c", setting)), "app-server"],
             cwd=folder,
             env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,
         )
     except OSError:
         return None
-    answers: queue.Queue[bytes] = queue.Queue()
-    assert server.stdin and server.stdout
-    threading.Thread(target=_forward, args=(server.stdout, answers), daemon=True).start()
+    client = {
+        "clientInfo": {"name": "memsearch", "version": "0"},
+        "capabilities": {"experimentalApi": True},
+    }
     try:
-        client = {
-            "clientInfo": {"name": "memsearch", "version": "0"},
-            "capabilities": {"experimentalApi": True},
-        }
-        _send(server.stdin, {"id": 0, "method": "initialize", "params": client})
-        if _answer(answers, 0) is None:
+        _send(server, {"id": 0, "method": "initialize", "params": client})
+        if _answer(server, 0) is None:
             return None
-        _send(server.stdin, {"method": "initialized"})
-        _send(server.stdin, {"id": 1, "method": "hooks/list", "params": {"cwds": [folder]}})
-        return _answer(answers, 1)
+        _send(server, {"method": "initialized"})
+        _send(server, {"id": 1, "method": "hooks/list", "params": {"cwds": [folder]}})
+        return _answer(server, 1)
     except OSError:
         return None
     finally:
-        # The program may have a wrapper, which ends when its input ends.
-        with contextlib.suppress(OSError):
-            server.stdin.close()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            server.wait(_END_S)
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(server.pid, signal.SIGKILL)
-        server.wait()
+        server.close(_END_S)  # the program may have a wrapper, which ends when its input ends
 
 
-def _forward(stream: Any, answers: queue.Queue[bytes]) -> None:
-    for line in stream:
-        answers.put(line)
-    answers.put(b"")
+def _send(server: LineProcess, message: dict[str, Any]) -> None:
+    server.send(json.dumps(message).encode() + b"\n")
 
 
-def _send(stream: Any, message: dict[str, Any]) -> None:
-    stream.write(json.dumps(message).encode() + b"\n")
-    stream.flush()
-
-
-def _answer(answers: queue.Queue[bytes], number: int) -> Any:
+def _answer(server: LineProcess, number: int) -> Any:
     end = time.monotonic() + _ANSWER_S
-    while True:
-        try:
-            line = answers.get(timeout=max(0.0, end - time.monotonic()))
-        except queue.Empty:
-            return None
-        if not line:
-            return None
-        try:
+    while line := server.line(end - time.monotonic()):
+        with contextlib.suppress(ValueError):
             message = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(message, dict) and message.get("id") == number:
-            return message.get("result")
+            if isinstance(message, dict) and message.get("id") == number:
+                return message.get("result")
+    return None
