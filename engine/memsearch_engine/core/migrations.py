@@ -100,24 +100,47 @@ class OpenedOnce(ABC):
                 self._connection = None
 
 
+def open_readonly(path: str | os.PathLike[str], timeout_s: float = 5.0) -> sqlite3.Connection:
+    """Open a connection that only reads, as ``open_shared`` does.
+
+    In a sandbox that cannot write the shared memory file of WAL mode, the database is read without
+    its log.
+
+    Args:
+        timeout_s: seconds to wait for another process that writes.
+
+    Raises:
+        sqlite3.Error: the file is missing, or is not a database.
+    """
+    uri = Path(os.path.abspath(path)).as_uri()
+    with contextlib.suppress(sqlite3.Error):
+        return _readable(f"{uri}?mode=ro", timeout_s)
+    return _readable(f"{uri}?mode=ro&immutable=1", timeout_s)
+
+
+def _readable(uri: str, timeout_s: float) -> sqlite3.Connection:
+    db = open_shared(uri, timeout_s)
+    try:
+        db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.Error:
+        db.close()
+        raise
+    return db
+
+
 def read_rows(
     path: Path, query: str, values: Iterable[Any] = (), timeout_s: float = 5.0
 ) -> list[tuple[Any, ...]]:
     """Return the rows of a query; [] if the file does not exist or cannot be read.
 
-    A sandbox cannot open the log of a file in WAL mode, unless the file is opened as immutable.
-
     Args:
         timeout_s: seconds to wait for another process that writes.
     """
-    given = tuple(values)
-    for mode in ("mode=ro", "mode=ro&immutable=1") if path.exists() else ():
-        uri = f"{path.absolute().as_uri()}?{mode}"
-        with (
-            contextlib.suppress(sqlite3.Error),
-            contextlib.closing(open_shared(uri, timeout_s)) as db,
-        ):
-            return db.execute(query, given).fetchall()
+    with (
+        contextlib.suppress(sqlite3.Error),
+        contextlib.closing(open_readonly(path, timeout_s)) as db,
+    ):
+        return db.execute(query, tuple(values)).fetchall()
     return []
 
 

@@ -11,7 +11,7 @@ import sqlite3
 import time
 
 from memsearch_engine.core.errors import Unreachable
-from memsearch_engine.core.migrations import open_shared, transaction
+from memsearch_engine.core.migrations import open_readonly, transaction
 from memsearch_engine.core.project_location import has_notes
 from memsearch_engine.core.projects import Place, Project, clean_remote, identity_of, slug_of
 from memsearch_engine.core.repository import fingerprint
@@ -41,18 +41,15 @@ class Registry(StateTables):
 
     def _reader(self, reason: Exception) -> sqlite3.Connection:
         """The registry opened read-only (an agent's sandbox), else Unreachable."""
-        for mode in ("mode=ro", "immutable=1"):
-            try:
-                uri = f"{self.home.state_db.as_uri()}?{mode}"
-                db = open_shared(uri, 5)
-                db.execute("SELECT count(*) FROM project_paths").fetchone()
-                self.read_only = True
-                return db
-            except sqlite3.Error:
-                continue
-        raise Unreachable(
-            f"the project registry {self.home.state_db} can't be opened: {reason}"
-        ) from reason
+        try:
+            db = open_readonly(self.home.state_db)
+            db.execute("SELECT count(*) FROM project_paths").fetchone()
+        except sqlite3.Error:
+            raise Unreachable(
+                f"the project registry {self.home.state_db} can't be opened: {reason}"
+            ) from reason
+        self.read_only = True
+        return db
 
     def at(self, place: Place, *, register: bool = False) -> Project:
         """The project of *place*.

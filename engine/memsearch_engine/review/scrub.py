@@ -28,7 +28,7 @@ from memsearch_engine.agents.transcripts.evidence import Archive
 from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import Unreachable, UsageError
 from memsearch_engine.core.home import AgentFolders, Home, lock
-from memsearch_engine.core.migrations import Database, transaction, write_ahead
+from memsearch_engine.core.migrations import Database, read_rows, transaction, write_ahead
 from memsearch_engine.core.project_location import shared_beside
 from memsearch_engine.core.projects import Project
 from memsearch_engine.core.settings import Settings
@@ -318,14 +318,8 @@ def _count_in(kind: str, path: Path, home: Home, forms: Forms) -> int:
 
 def _count_in_schema(path: Path, forms: Forms) -> int:
     """Count matches in the names of our own tables and columns, which are no secrets."""
-    try:
-        uri = f"{path.as_uri()}?mode=ro"
-        with contextlib.closing(sqlite3.connect(uri, uri=True, factory=Database)) as db:
-            rows = db.execute(
-                "SELECT type || name || tbl_name || coalesce(sql, '') FROM sqlite_master"
-            ).fetchall()
-    except sqlite3.Error:
-        return 0
+    query = "SELECT type || name || tbl_name || coalesce(sql, '') FROM sqlite_master"
+    rows = read_rows(path, query)
     return sum(forms.count(text.encode()) for (text,) in rows)
 
 

@@ -23,7 +23,6 @@ from memsearch_engine.service.connection import CONNECT_S, Connection, ServiceGo
 if TYPE_CHECKING:
     import psutil
 
-    from memsearch_engine.search.request import SearchRequest
 
 _MODULE = "memsearch_engine.service.server"
 _launched: set[int] = set()  # processes whose exit codes have not been read
@@ -225,7 +224,6 @@ def _end(home: Home, number: int) -> None:
 
 T = TypeVar("T")
 _CALLS = 3
-_TYPED_REQUESTS = 2  # the first protocol with typed search requests
 
 
 def call(
@@ -236,7 +234,6 @@ def call(
     start: bool = True,
     timeout_s: float = 30.0,
     progress: Callable[[dict[str, Any]], None] | None = None,
-    request: SearchRequest | None = None,
     **params: Any,
 ) -> T:
     """Call a method of the service. The call is repeated if the service ends meanwhile.
@@ -246,7 +243,6 @@ def call(
         start: start the service if none runs.
         timeout_s: seconds until the answer, and between two progress reports.
         progress: called with each progress report.
-        request: a search request; it is encoded for the service's protocol version.
         params: the method's parameters.
 
     Raises:
@@ -254,18 +250,11 @@ def call(
     """
     for attempt in range(_CALLS):
         with contextlib.closing(connect(home, start=start)) as connection:
-            typed = sent(request, connection) if request is not None else {}
             try:
                 return connection.call(
-                    method, kind, timeout_s=timeout_s, progress=progress, **params, **typed
+                    method, kind, timeout_s=timeout_s, progress=progress, **params
                 )
             except ServiceGone:
                 if attempt == _CALLS - 1:
                     raise
     raise AssertionError("unreachable")
-
-
-def sent(request: SearchRequest, connection: Connection) -> dict[str, Any]:
-    """Return the parameters for a search request: typed, or as text for protocol 1."""
-    is_typed = connection.server.get("protocol", 1) >= _TYPED_REQUESTS
-    return {"request": request} if is_typed else {"query": request.raw}

@@ -12,7 +12,7 @@ from memsearch_engine.core.projects import Project
 from memsearch_engine.search.hits import Answer
 from memsearch_engine.search.request import SearchRequest, request_of
 from memsearch_engine.search.scope import Scope
-from memsearch_engine.service.launch import connect, sent
+from memsearch_engine.service.launch import connect
 
 if TYPE_CHECKING:  # a search through the service needs none of these
     from memsearch_engine.journal.note import Note
@@ -87,7 +87,7 @@ class Searcher:
                 deadline_s=left,
                 place=self._scope.place_param,
                 projects=["*"] if self._scope.everything else [],
-                **sent(request, connection),
+                request=request,
             )
         except MemsearchError as error:
             if error.exit_code != Unreachable.exit_code:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from memsearch_engine.core.migrations import open_shared, transaction, write_ahead
+from memsearch_engine.core.migrations import open_readonly, open_shared, transaction, write_ahead
 from memsearch_engine.index.catalog import schema
 from memsearch_engine.index.rows import CatalogBroken
 
@@ -157,14 +157,9 @@ class CatalogDatabase:
             db.execute("PRAGMA synchronous=NORMAL")
             db.execute("PRAGMA foreign_keys=ON")
             return db
-        uri = f"{self.path.as_uri()}?mode=ro"
-        try:
-            db = open_shared(uri, 5)
-            # small, because each thread has its own cache and the system caches the file, too
-            db.execute("PRAGMA cache_size=-500")
-            db.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        except sqlite3.OperationalError:
-            # on a read-only mount, WAL can't create its -shm file. Notes that are newer than the
-            # catalog are read from their files anyway.
-            db = open_shared(f"{uri}&immutable=1", 5)
+        # on a read-only mount it is read without its log: notes that are newer than the catalog are
+        # read from their files anyway
+        db = open_readonly(self.path)
+        # small, because each thread has its own cache and the system caches the file, too
+        db.execute("PRAGMA cache_size=-500")
         return db
