@@ -760,11 +760,13 @@ def test_a_pipe_and_a_deep_table_in_the_place_of_settings_are_named(agents, agen
     file.unlink()
     os.mkfifo(file)
     refused = agents.run("plugins", "install", agent)
-    assert refused.code == 3 and "no regular file" in refused.err
+    assert refused.code == 3 and "not a regular file" in refused.err
     (state,) = agents.run("plugins", "status", agent, "--json").json[
         "plugins"
     ]  # where ours is not, few are looked at
-    assert not state["installed"] and all("no regular file" in text for text in state["problems"])
+    assert not state["installed"] and all(
+        "not a regular file" in text for text in state["problems"]
+    )
 
 
 def test_tables_that_were_made_for_ours_go_with_it(agents):

@@ -287,18 +287,6 @@ def _stays(source: Source, root: str) -> bool:
     )
 
 
-def stamps(found: Found) -> tuple[tuple[str, int, int], ...]:
-    """Return (path, modification time in nanoseconds, size in bytes) of each file."""
-    stamped = []
-    for path in found:
-        try:
-            info = os.stat(path)
-        except OSError:
-            continue
-        stamped.append((path, info.st_mtime_ns, info.st_size))
-    return tuple(stamped)
-
-
 def read(found: Found, home: Home) -> list[AgentFile]:
     """Read the files and return their state."""
     caps = {os.path.realpath(path): readers[0][1].cap for path, readers in found.items()}

@@ -11,8 +11,6 @@ import base64
 import contextlib
 import json
 import os
-import stat
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +18,7 @@ from pathlib import Path
 import msgspec
 
 from memsearch_engine import __version__
+from memsearch_engine.agents.transcripts.records import regular
 from memsearch_engine.core import safe_files
 from memsearch_engine.core.errors import Conflict, Unreachable, UsageError
 from memsearch_engine.core.home import Home
@@ -94,10 +93,7 @@ def read(path: str | os.PathLike[str]) -> bytes | None:
         Unreachable: it cannot be read, is not a regular file, or is too large.
     """
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe would block
-        with open(fd, "rb") as file:
-            if not stat.S_ISREG(os.fstat(fd).st_mode):
-                raise Unreachable(f"{path} is no regular file", "nothing was changed")
+        with regular(os.fspath(path)) as file:
             data = file.read(_MAX_FILE + 1)
         if len(data) > _MAX_FILE:
             raise Unreachable(f"{path} is larger than {_MAX_FILE >> 20} MB", "nothing was changed")
@@ -343,18 +339,7 @@ def _write(path: str, data: bytes | None, mode: int | None = None) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     with contextlib.suppress(FileNotFoundError):
         mode = target.stat().st_mode & 0o777 if mode is None else mode
-    fd, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with open(fd, "wb") as out:
-            out.write(data)
-            out.flush()
-            os.fsync(out.fileno())
-        os.chmod(temporary, 0o644 if mode is None else mode)
-        os.replace(temporary, target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
+    Home.put(target, data, durable=True, mode=0o644 if mode is None else mode)
 
 
 def _encode(data: bytes | None) -> str | None:

@@ -11,33 +11,18 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # the name is what type checkers know; `typing` costs a hook 2 ms
 if TYPE_CHECKING:
+    from dataclasses import dataclass
     from types import ModuleType
-    from typing import NamedTuple
 else:
 
-    class NamedTuple:
-        """A minimal ``typing.NamedTuple``. Importing the original doubles the start of a hook."""
-
-        def __init__(self, **facts):
-            self.__dict__.update(facts)
-
-        def __setattr__(self, name, value):
-            raise AttributeError(f"can't set {name}")
-
-        def __eq__(self, other):
-            return self.__dict__ == other.__dict__ if type(other) is type(self) else NotImplemented
-
-        def __hash__(self):
-            return hash(self.name)
-
-        def __repr__(self):
-            return (
-                f"{type(self).__name__}("
-                f"{', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
-            )
+    def dataclass(kind):
+        """A minimal ``dataclasses.dataclass``. Importing the original doubles a hook's start."""
+        kind.__init__ = lambda self, **facts: self.__dict__.update(facts)
+        return kind
 
 
-class Agent(NamedTuple):
+@dataclass
+class Agent:
     """Facts about one agent.
 
     Attributes:
@@ -80,12 +65,12 @@ class Agent(NamedTuple):
     title: str
     tag: str
     program: str
-    resume: tuple[str, ...]
-    home_variable: str
-    home: str
-    sessions: str
-    writes: str
-    context_lines: int
+    resume: tuple[str, ...] = ()
+    home_variable: str = ""
+    home: str = ""
+    sessions: str = ""
+    writes: str = ".jsonl"
+    context_lines: int = 30
     sessions_variable: str = ""
     also_called: tuple[str, ...] = ()
     anchor: str = ""
@@ -122,8 +107,6 @@ AGENTS = {
             home_variable="CLAUDE_CONFIG_DIR",
             home=".claude",
             sessions="projects",
-            writes=".jsonl",
-            context_lines=30,
             also_called=("claude", "claudecode", "claude_code"),
             anchor="transcript",
             session_marks=(
@@ -136,10 +119,7 @@ AGENTS = {
             injected_in=(b'"hook_additional_context"',),
             compacted=(b'"subtype":"compact_boundary"',),
             is_quiet=True,
-            shell_marks=(
-                "CLAUDECODE",
-                "CLAUDE_CODE_SESSION_ID",
-            ),
+            shell_marks=("CLAUDECODE", "CLAUDE_CODE_SESSION_ID"),
             session_variable="CLAUDE_CODE_SESSION_ID",
         ),
         Agent(
@@ -151,8 +131,6 @@ AGENTS = {
             home_variable="CODEX_HOME",
             home=".codex",
             sessions="sessions",
-            writes=".jsonl",
-            context_lines=30,
             anchor="rollout",
             noted_by_minute=True,
             injected_in=(b'"role":"developer"',),
@@ -198,10 +176,7 @@ AGENTS = {
             noted_by_minute=True,
             rewind_copies=True,
             tells=("start", "prompt", "compaction"),
-            shell_marks=(
-                "OPENCLAW_SHELL",
-                "OPENCLAW_CLI",
-            ),
+            shell_marks=("OPENCLAW_SHELL", "OPENCLAW_CLI"),
             tools=("memsearch_search", "memsearch_get", "memsearch_transcript"),
         ),
         Agent(
@@ -213,8 +188,6 @@ AGENTS = {
             home_variable="QWEN_HOME",
             home=".qwen",
             sessions="projects",
-            writes=".jsonl",
-            context_lines=30,
             sessions_variable="QWEN_RUNTIME_DIR",
             also_called=("qwen-code", "qwencode", "qwen_code"),
             session_marks=(
@@ -229,10 +202,7 @@ AGENTS = {
             compacted=(b'"subtype":"chat_compression"',),
             escapes=True,
             is_quiet=True,
-            shell_marks=(
-                "QWEN_CODE",
-                "QWEN_CODE_SESSION_ID",
-            ),
+            shell_marks=("QWEN_CODE", "QWEN_CODE_SESSION_ID"),
             session_variable="QWEN_CODE_SESSION_ID",
         ),
         Agent(
@@ -242,10 +212,9 @@ AGENTS = {
             program="gemini",
             resume=("gemini", "--resume", "{session}"),
             home_variable="GEMINI_CLI_HOME",
-            home="",  # the variable names the parent of the agent's folder
+            # the variable names the parent of the agent's folder
             sessions=".gemini/tmp",
             writes=".jsonl or .json",
-            context_lines=30,
             also_called=("gemini-cli", "geminicli", "gemini_cli"),
             session_marks=(
                 "GEMINI_SESSION_ID",
@@ -259,10 +228,7 @@ AGENTS = {
             replaced=(b'{"$set":{"messages":',),
             escapes=True,
             is_quiet=True,
-            shell_marks=(
-                "GEMINI_CLI",
-                "GEMINI_SESSION_ID",
-            ),
+            shell_marks=("GEMINI_CLI", "GEMINI_SESSION_ID"),
             session_variable="GEMINI_SESSION_ID",
         ),
         Agent(
@@ -274,9 +240,6 @@ AGENTS = {
             home_variable="PI_CODING_AGENT_DIR",
             home=".pi/agent",
             # not in a folder of that name, but directly in the folder that its variable names
-            sessions="",
-            writes=".jsonl",
-            context_lines=30,
             sessions_variable="PI_CODING_AGENT_SESSION_DIR",
             also_called=("pi-agent", "pi-coding-agent"),
             session_marks=(
@@ -285,10 +248,7 @@ AGENTS = {
             ),  # only these: other variables with this beginning name its folders
             injected_in=(b'"customType":"memsearch"',),
             compacted=(b'{"type":"compaction"',),
-            shell_marks=(
-                "PI_CODING_AGENT",
-                "PI_SESSION_ID",
-            ),
+            shell_marks=("PI_CODING_AGENT", "PI_SESSION_ID"),
             session_variable="PI_SESSION_ID",
         ),
         Agent(
@@ -300,8 +260,6 @@ AGENTS = {
             home_variable="COPILOT_HOME",
             home=".copilot",
             sessions="session-state",
-            writes=".jsonl",
-            context_lines=30,
             also_called=("copilot-cli", "github-copilot", "copilotcli"),
             session_marks=(
                 "COPILOT_AGENT_SESSION_ID",
@@ -317,10 +275,7 @@ AGENTS = {
             transcript="{session}/events.jsonl",
             answers_flat=True,
             rewind_erases=True,
-            shell_marks=(
-                "COPILOT_CLI",
-                "COPILOT_AGENT_SESSION_ID",
-            ),
+            shell_marks=("COPILOT_CLI", "COPILOT_AGENT_SESSION_ID"),
             session_variable="COPILOT_AGENT_SESSION_ID",
         ),
         Agent(
@@ -333,7 +288,6 @@ AGENTS = {
             home=".local/share",
             sessions="kilo",
             writes=".db",
-            context_lines=0,
             also_called=("kilo-code", "kilocode"),
             tells=(),
             rewind_erases=True,
@@ -349,7 +303,6 @@ AGENTS = {
             home=".cline/data",
             sessions="sessions",
             writes=".messages.json",
-            context_lines=0,
             also_called=("cline-cli",),
             tells=(),
             shell_marks=("CLINE_ACTIVE",),
@@ -363,8 +316,6 @@ AGENTS = {
             home_variable="KIMI_CODE_HOME",
             home=".kimi-code",
             sessions="sessions",
-            writes=".jsonl",
-            context_lines=0,
             also_called=("kimi-code", "kimi-cli"),
             tells=(),
         ),
@@ -378,7 +329,6 @@ AGENTS = {
             home=".vibe",
             sessions="logs/session",
             writes="CURRENT and .jsonl",
-            context_lines=0,
             also_called=("mistral-vibe", "mistral"),
             tells=(),
         ),
@@ -396,7 +346,6 @@ AGENTS = {
                 "Library/Application Support/Cursor/User/globalStorage",
             ),
             writes=".vscdb or .jsonl",
-            context_lines=0,
             also_called=("cursor-agent", "cursor-cli"),
             tells=(),
             rewind_erases=True,
@@ -408,12 +357,8 @@ AGENTS = {
             tag="ai",
             program="aider",
             resume=("aider", "--restore-chat-history"),
-            home_variable="",
-            home="",
-            sessions="",
             in_projects=True,
             writes=".aider.chat.history.md",
-            context_lines=0,
             also_called=("aider-chat",),
             tells=(),
         ),
@@ -423,12 +368,9 @@ AGENTS = {
             tag="cr",
             program="crush",
             resume=("crush", "--session", "{session}"),
-            home_variable="",
-            home="",
             sessions=".crush",
             in_projects=True,
             writes=".db",
-            context_lines=0,
             tells=(),
             shell_marks=("CRUSH",),
         ),
@@ -442,7 +384,6 @@ AGENTS = {
             home=".local/share",
             sessions="goose/sessions",
             writes=".db",
-            context_lines=0,
             tells=(),
             shell_marks=("GOOSE_TERMINAL",),
         ),
@@ -451,13 +392,11 @@ AGENTS = {
             title="Zed",
             tag="zd",
             program="zed",
-            resume=(),
             home_variable="XDG_DATA_HOME",
             home=".local/share",
             sessions="zed/threads",
             elsewhere=("Library/Application Support/Zed/threads",),
             writes=".db",
-            context_lines=0,
             tells=(),
         ),
     )
@@ -485,8 +424,8 @@ def everyone() -> list[Agent]:
 
 
 def context_lines(name: str) -> int:
-    """Lines of recent notes that a new session gets; 0 for an unknown agent."""
-    return AGENTS[name].context_lines if name in AGENTS else 0
+    """Lines of recent notes that a new session gets; 0 if the agent gets none or is unknown."""
+    return AGENTS[name].context_lines if name in live() else 0
 
 
 def part(name: str, which: str) -> ModuleType | None:

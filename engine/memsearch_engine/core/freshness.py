@@ -1,4 +1,7 @@
-"""Stamps of the files behind a prepared context. Hooks compare them. Standard library only."""
+"""Stamps of files, which show whether they have changed.
+
+Hooks compare the stamps of the files behind a prepared context. Standard library only.
+"""
 
 from __future__ import annotations
 

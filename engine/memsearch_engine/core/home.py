@@ -116,12 +116,13 @@ class Home:
         self.settled = False
 
     @staticmethod
-    def put(path: Path, data: bytes, *, durable: bool = False) -> None:
-        """Replace a file of ours by *data*, atomically and readable by its owner only.
+    def put(path: Path, data: bytes, *, durable: bool = False, mode: int = 0o600) -> None:
+        """Replace a file by *data*, atomically. By default only its owner may read it.
 
         Args:
             durable: wait until the data is on the disk; otherwise a power cut may leave the old
                 file.
+            mode: the new file's permission bits.
 
         Raises:
             OSError: it cannot be written.
@@ -135,6 +136,7 @@ class Home:
         try:
             with open(fd, "wb") as out:
                 out.write(data)
+                os.fchmod(fd, mode)
                 if durable:
                     out.flush()
                     os.fsync(out.fileno())

@@ -9,6 +9,7 @@ found by searches, because the file may have come with a clone.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import sqlite3
@@ -132,16 +133,13 @@ def lines_of(home: Home, project: Project, page: Page) -> dict[Spot, str]:
         return {(trail, line): how for trail, line, how in db.execute(query, (project.id, page))}
 
 
-def stamp(settings: Settings, project: Project) -> tuple[tuple[int, int], ...]:
-    """A value that differs after the pages' files have changed."""
-    found = []
+def stamps(settings: Settings, project: Project) -> dict[str, list[int]]:
+    """Return path -> stamp (see ``freshness``) of the pages' files."""
+    found: dict[str, list[int]] = {}
     for page in PAGES:
-        try:
-            info = os.lstat(path_of(settings, project, page))
-            found.append((info.st_mtime_ns, info.st_size))
-        except (OSError, SettingsError):
-            found.append((0, 0))
-    return tuple(found)
+        with contextlib.suppress(SettingsError):
+            found |= freshness.stamps([path_of(settings, project, page)])
+    return found
 
 
 def accepted_text(home: Home, settings: Settings, project: Project, page: Page) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from memsearch_engine.core import freshness
 from memsearch_engine.core.errors import MemsearchError, Unreachable
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.projects import Project, locate
@@ -33,7 +34,6 @@ _MOST_DOUBLED = 6  # a failed comparison is repeated after 10 minutes, 20, … u
 _MOVES = ("HEAD", "logs/HEAD", "packed-refs", "FETCH_HEAD", "ORIG_HEAD")
 
 Progress = Callable[[str, int, int], None]
-_Stamp = tuple[tuple[int, int], ...]
 
 
 class _LastComparison(msgspec.Struct):
@@ -41,12 +41,12 @@ class _LastComparison(msgspec.Struct):
 
     Attributes:
         at: when (monotonic, in seconds).
-        stamp: the stamp of git's files at that time.
+        stamps: the stamps of git's files at that time.
         failures: number of failures in a row.
     """
 
     at: float
-    stamp: _Stamp
+    stamps: dict[str, list[int]]
     failures: int = 0
 
     @property
@@ -101,8 +101,8 @@ class RepositoryChecker:
             if not common_dir or self._indexer.is_behind([project]):
                 continue
             if seen is None and self._is_compared(project, common_dir):
-                self._seen[project.root] = _LastComparison(now, _stamp(common_dir))
-            elif seen is None or seen.stamp != _stamp(common_dir):
+                self._seen[project.root] = _LastComparison(now, _stamps(common_dir))
+            elif seen is None or seen.stamps != _stamps(common_dir):
                 return project
             elif now - seen.at > seen.pause_s:
                 if seen.failures or self._has_new(project):
@@ -157,10 +157,10 @@ class RepositoryChecker:
     def _check(
         self, project: Project, common_dir: str, progress: Progress, cancelled: Callable[[], bool]
     ) -> RepositoryCheck:
-        catalog, stamp = self._indexer.catalog, _stamp(common_dir)
+        catalog, stamps = self._indexer.catalog, _stamps(common_dir)
         notes = notes_of(catalog, project)
         failures = seen.failures + 1 if (seen := self._seen.get(project.root)) else 1
-        self._seen[project.root] = _LastComparison(time.monotonic(), stamp, failures)
+        self._seen[project.root] = _LastComparison(time.monotonic(), stamps, failures)
         answer = ask.check(
             project.root,
             common_dir,
@@ -177,7 +177,7 @@ class RepositoryChecker:
         else:
             catalog.staleness.put(project.id, compared, answer.notes)
         self._seen[project.root] = _LastComparison(
-            time.monotonic(), stamp, failures if answer.problem else 0
+            time.monotonic(), stamps, failures if answer.problem else 0
         )
         log.info(
             "%d notes of %s compared with %s",
@@ -214,13 +214,7 @@ def notes_of(catalog: Catalog, project: Project) -> list[ask.NoteToCheck]:
     return found
 
 
-def _stamp(common_dir: str) -> _Stamp:
-    """Return a stamp of git's files that change when HEAD moves, and of the current branch."""
-    found = []
-    for name in (*_MOVES, f"refs/heads/{current_branch(os.path.dirname(common_dir))}"):
-        try:
-            info = os.stat(os.path.join(common_dir, name))
-            found.append((info.st_mtime_ns, info.st_size))
-        except OSError:
-            found.append((0, 0))
-    return tuple(found)
+def _stamps(common_dir: str) -> dict[str, list[int]]:
+    """Return stamps of git's files that change when HEAD moves, and of the current branch."""
+    branch = f"refs/heads/{current_branch(os.path.dirname(common_dir))}"
+    return freshness.stamps(os.path.join(common_dir, name) for name in (*_MOVES, branch))

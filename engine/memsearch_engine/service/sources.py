@@ -10,7 +10,7 @@ from pathlib import Path
 
 from memsearch_engine.agents import agent_files
 from memsearch_engine.agents.transcripts.locate import known_folders
-from memsearch_engine.core import network
+from memsearch_engine.core import freshness, network
 from memsearch_engine.core.errors import MemsearchError, SettingsError
 from memsearch_engine.core.home import AgentFolders, Home
 from memsearch_engine.core.project_location import shared_beside
@@ -29,12 +29,12 @@ class ProjectSources:
     def __init__(self, home: Home, settings: Callable[[], Settings]) -> None:
         self.home, self._settings = home, settings
         # root -> stamps of the agents' memory files, and of PROJECT.md and USER.md
-        self._file_stamps: dict[str, tuple[tuple[str, int, int], ...]] = {}
-        self._page_stamps: dict[str, tuple[tuple[int, int], ...]] = {}
+        self._file_stamps: dict[str, dict[str, list[int]]] = {}
+        self._page_stamps: dict[str, dict[str, list[int]]] = {}
 
     def longterm(self, project: Project) -> str:
         """Write the searchable long-term memory of a project, and return its folder."""
-        self._page_stamps[project.root] = pages.stamp(
+        self._page_stamps[project.root] = pages.stamps(
             self._settings(), project
         )  # taken before the pages are read
         try:
@@ -48,7 +48,7 @@ class ProjectSources:
     def write_agent_files(self, project: Project) -> None:
         """Write the searchable copy of the agent files, if they have changed."""
         found = self.agent_files(project, AgentFolders.from_env(seen=known_folders(self.home)))
-        stamps = agent_files.stamps(found)
+        stamps = freshness.stamps(found)
         if self._file_stamps.get(project.root) == stamps:
             return
         self._file_stamps[project.root] = (
@@ -66,10 +66,10 @@ class ProjectSources:
 
     def has_changed(self, project: Project, folders: AgentFolders) -> bool:
         """Whether agent files, PROJECT.md or USER.md have changed since they were read."""
-        page_stamps = pages.stamp(self._settings(), project)
-        files = agent_files.stamps(self.agent_files(project, folders))
+        page_stamps = pages.stamps(self._settings(), project)
+        files = freshness.stamps(self.agent_files(project, folders))
         return (
-            self._file_stamps.get(project.root, ()) != files
+            self._file_stamps.get(project.root, {}) != files
             or self._page_stamps.get(project.root, page_stamps) != page_stamps
         )
 

@@ -335,7 +335,7 @@ class BackgroundTasks:
         self.longterm = LongTermTask(state)
         self.sync = SyncTask(state)
         # taken before the first project is read
-        self._longterm_seen = self._longterm_stamp()
+        self._longterm_seen = self._longterm_stamps()
 
     def start(self) -> None:
         """Attach the known projects, and start the tasks."""
@@ -372,7 +372,7 @@ class BackgroundTasks:
                 if is_warm and time.monotonic() - reconciled > _RECONCILE_S:
                     reconciled = time.monotonic()
                     self.capture.reconcile()
-                longterm = self._longterm_stamp()
+                longterm = self._longterm_stamps()
                 if self._longterm_seen != longterm:
                     self._longterm_seen = longterm
                     for project in self._state.registered():
@@ -395,8 +395,8 @@ class BackgroundTasks:
             except Exception:  # an error of one file must not stop the other work
                 log.exception("housekeeping")
 
-    def _longterm_stamp(self) -> dict[str, list[int]]:
-        """Return a stamp that changes with the long-term memory."""
+    def _longterm_stamps(self) -> dict[str, list[int]]:
+        """Return stamps that change with the long-term memory."""
         folder = self._state.home.longterm
         return freshness.stamps(str(folder / name) for name in ("", SUMMARY, MEMORY, NOTES))
 
