@@ -109,7 +109,7 @@ ALIASES = {
     "pin": Alias("notes", "pin", "mark --pin"),
     "confidence": Alias("notes", "confidence", "mark --confidence"),
     "expire": Alias("notes", "expire", "mark --expires"),
-    "supersede": Alias("trust", "supersede", "mark --superseded-by"),
+    "supersede": Alias("notes", "supersede", "mark --superseded-by"),
     "amends": Alias("outdated", "supersession", "supersession"),
     "plugins": Alias("plugins", "plugins", "agents install"),
     "import": Alias("history", "import_", "agents import"),

@@ -231,49 +231,6 @@ def restore(change: int) -> None:
     )
 
 
-@click.command(epilog="\b\nExamples:\n  memsearch pin 3fa9c1d2\n  memsearch pin 3fa9c1d2 --off")
-@click.argument("name")
-@click.option("--off", is_flag=True, help="Unpin it.")
-@as_json
-def pin(name: str, off: bool) -> None:
-    """Pin an entry: it ranks higher and never fades."""
-    _mark(name, "pin", None if off else "")
-
-
-@click.command(
-    epilog=(
-        "\b\nExamples:\n  memsearch confidence 3fa9c1d2 low\n  memsearch confidence 3fa9c1d2 --off"
-    )
-)
-@click.argument("name")
-@click.argument("level", required=False, type=click.Choice(["high", "medium", "low"]))
-@click.option("--off", is_flag=True, help="Take the mark away.")
-@as_json
-def confidence(name: str, level: str | None, off: bool) -> None:
-    """Set how sure a note is: it moves in the ranking, and agents do not get a low one."""
-    if (level is None) != off:
-        raise UsageError("name a level (high, medium, low), or pass --off")
-    _mark(name, "confidence", level)
-
-
-@click.command(
-    epilog=(
-        "\b\nExamples:\n  memsearch expire 3fa9c1d2 2026-12-31\n  memsearch expire 3fa9c1d2 --off"
-    )
-)
-@click.argument("name")
-@click.argument("day", required=False)
-@click.option("--off", is_flag=True, help="Let it not expire.")
-@as_json
-def expire(name: str, day: str | None, off: bool) -> None:
-    """Let an entry expire after DAY: it then ranks last and is not given to agents."""
-    if off:
-        return _mark(name, "expires", None)
-    if not day:
-        raise UsageError("on which day?", "write 2026-12-31")
-    return _mark(name, "expires", day_of(day))
-
-
 @click.command(
     epilog=(
         "\b\nExamples:\n"
@@ -329,13 +286,6 @@ def export(
     return 0 if notes else 1
 
 
-def _mark(name: str, mark: str, value: str | None) -> None:
-    now = Memory().mark(name, mark, value)
-    output.emit(note_view(now))
-    marks = [f"{name} {value}".strip() for name, value in now.marks.items() if name != "id"]
-    output.say(f"entry {now.id}: {', '.join(marks) or 'no marks'}")
-
-
 def _given(text: str | None) -> str:
     if text is not None:
         return as_text(text)
@@ -364,11 +314,7 @@ def _change_json(change: Change, *, full: bool = False) -> dict[str, Any]:
 
 
 def _print_diff(change: Change) -> None:
-    import difflib
-
-    before = change.before.decode("utf-8", "replace").splitlines()
-    after = change.after.decode("utf-8", "replace").splitlines()
-    for line in list(difflib.unified_diff(before, after, lineterm="", n=1))[2:]:
+    for line in output.diff(change.before, change.after, context=1)[2:]:
         role = {"+": "good", "-": "bad"}.get(line[:1], "dim")
         output.echo("       " + output.style(output.safe(line), role))
 
@@ -417,8 +363,6 @@ def mark(
     ):
         if value is not None and off:
             raise UsageError(f"--{option} and --no-{option} exclude each other")
-    memory = Memory()
-    note = memory.note(name)
     changes: list[tuple[str, str | None]] = []
     if pin is not None:
         changes.append(("pin", "" if pin else None))
@@ -426,6 +370,8 @@ def mark(
         changes.append(("expires", day_of(expires) if expires else None))
     if confidence or no_confidence:
         changes.append(("confidence", confidence))
+    memory = Memory()
+    note = memory.note(name)
     newer_id = memory.note(newer).id if newer else None
     if newer_id == note.id:
         raise UsageError("a note cannot supersede itself")
@@ -437,3 +383,71 @@ def mark(
     marks = [f"{key} {value}".strip() for key, value in note.marks.items() if key != "id"]
     shown = ", ".join(marks) or "no marks"
     output.say(f"{note.id}: {shown}" + (" - `memsearch undo` takes it back" if changes else ""))
+
+
+# -- the names that parts of ``mark`` had before
+
+
+@click.command(epilog="\b\nExamples:\n  memsearch pin 3fa9c1d2\n  memsearch pin 3fa9c1d2 --off")
+@click.argument("name")
+@click.option("--off", is_flag=True, help="Unpin it.")
+@as_json
+def pin(name: str, off: bool) -> None:
+    """Pin an entry: it ranks higher and never fades."""
+    _mark(name, pin=not off)
+
+
+@click.command(
+    epilog=(
+        "\b\nExamples:\n  memsearch confidence 3fa9c1d2 low\n  memsearch confidence 3fa9c1d2 --off"
+    )
+)
+@click.argument("name")
+@click.argument("level", required=False, type=click.Choice(["high", "medium", "low"]))
+@click.option("--off", is_flag=True, help="Take the mark away.")
+@as_json
+def confidence(name: str, level: str | None, off: bool) -> None:
+    """Set how sure a note is: it moves in the ranking, and agents do not get a low one."""
+    if (level is None) != off:
+        raise UsageError("name a level (high, medium, low), or pass --off")
+    _mark(name, confidence=level, no_confidence=off)
+
+
+@click.command(
+    epilog=(
+        "\b\nExamples:\n  memsearch expire 3fa9c1d2 2026-12-31\n  memsearch expire 3fa9c1d2 --off"
+    )
+)
+@click.argument("name")
+@click.argument("day", required=False)
+@click.option("--off", is_flag=True, help="Let it not expire.")
+@as_json
+def expire(name: str, day: str | None, off: bool) -> None:
+    """Let an entry expire after DAY: it then ranks last and is not given to agents."""
+    if not (day or off):
+        raise UsageError("on which day?", "write 2026-12-31")
+    _mark(name, expires=None if off else day, no_expires=off)
+
+
+@click.command(
+    epilog=(
+        "\b\nExample:\n"
+        "  memsearch supersede 3fa9c1d2 77aa01de     the first one is out of date, the"
+        " second one replaces it"
+    )
+)
+@click.argument("old", metavar="OLD")
+@click.argument("new", metavar="NEW", required=False)
+@click.option("--off", is_flag=True, help="It is current again.")
+@as_json
+def supersede(old: str, new: str | None, off: bool) -> None:
+    """Mark a note as superseded by another: search ranks the newer one first, and sessions get the
+    newer one.
+    """
+    if bool(new) == off:
+        raise UsageError("name the note that replaces it, or pass --off")
+    _mark(old, newer=new, valid=off)
+
+
+def _mark(name: str, **marks: Any) -> None:
+    click.get_current_context().invoke(mark, name=name, **marks)

@@ -29,6 +29,7 @@ __all__ = [
     "clip",
     "colors",
     "confirm",
+    "diff",
     "echo",
     "emit",
     "exit_code",
@@ -80,6 +81,18 @@ def say(text: str) -> None:
     """Without ``--json``, print a remark to stderr."""
     if not is_json():
         remark(text)
+
+
+def diff(before: bytes | None, after: bytes | None, context: int = 3) -> list[str]:
+    """Return the lines of a unified diff of two texts.
+
+    Args:
+        context: unchanged lines around each change.
+    """
+    import difflib
+
+    old, new = ((text or b"").decode("utf-8", "replace").splitlines() for text in (before, after))
+    return list(difflib.unified_diff(old, new, "before", "after", lineterm="", n=context))
 
 
 def exit_code(found: object, nothing: str) -> int:

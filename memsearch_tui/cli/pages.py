@@ -5,7 +5,6 @@ Its owner accepts what is proposed for a page. A digest is a note of today.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -263,11 +262,7 @@ def propose(name: str, dry_run: bool, take_out: bool, yes: bool, profile: bool) 
 
 
 def _diff(patch: Patch) -> list[str]:
-    before = patch.before if isinstance(patch.before, bytes) else b""
-    old, new = (
-        (text or b"").decode("utf-8", "replace").splitlines() for text in (before, patch.after)
-    )
-    return list(difflib.unified_diff(old, new, "before", "after", lineterm=""))
+    return output.diff(patch.before if isinstance(patch.before, bytes) else b"", patch.after)
 
 
 @click.group(

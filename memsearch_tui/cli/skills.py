@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from typing import TextIO
 
@@ -254,18 +253,9 @@ def install(name: str, paths: tuple[str, ...], dry_run: bool, yes: bool) -> int:
 
 
 def _shown(patch: Patch) -> list[str]:
-    new = (patch.after or b"").decode("utf-8", "replace").splitlines()
     if not isinstance(patch.before, bytes):
-        return new
-    return list(
-        difflib.unified_diff(
-            patch.before.decode("utf-8", "replace").splitlines(),
-            new,
-            "before",
-            "after",
-            lineterm="",
-        )
-    )
+        return (patch.after or b"").decode("utf-8", "replace").splitlines()
+    return output.diff(patch.before, patch.after)
 
 
 @skills.command(epilog="\b\nExample:\n  memsearch skills uninstall release-notes")

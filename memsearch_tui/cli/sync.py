@@ -391,13 +391,7 @@ def _patches(found: list[Any]) -> list[dict[str, str]]:
 
 
 def _say_patches(found: list[Any], what: str) -> None:
-    import difflib
-
     for patch in found:
         output.echo(f"{what} {output.safe(patch.path)}: {patch.why}")
-        before, after = (
-            (side or b"").decode("utf-8", "replace").splitlines()
-            for side in (patch.before, patch.after)
-        )
-        for line in list(difflib.unified_diff(before, after, lineterm="", n=1))[2:]:
+        for line in output.diff(patch.before, patch.after, context=1)[2:]:
             output.echo(output.style(f"  {output.safe(line)}", "dim"))

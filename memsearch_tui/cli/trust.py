@@ -446,33 +446,3 @@ def _finding(found: engine.RepairCandidate) -> dict[str, Any]:
     fields = msgspec.to_builtins(found)
     del fields["file"]  # whole files; `git diff` shows them better after the repair
     return {**fields, "why": found.why}
-
-
-@click.command(
-    epilog=(
-        "\b\nExample:\n"
-        "  memsearch supersede 3fa9c1d2 77aa01de     the first one is out of date, the"
-        " second one replaces it"
-    )
-)
-@click.argument("old", metavar="OLD")
-@click.argument("new", metavar="NEW", required=False)
-@click.option("--off", is_flag=True, help="It is current again.")
-@as_json
-def supersede(old: str, new: str | None, off: bool) -> None:
-    """Mark a note as superseded by another: search ranks the newer one first, and sessions get the
-    newer one.
-    """
-    memory = engine.Memory()
-    section = memory.files.section(old)
-    if bool(new) == off:
-        raise engine.UsageError("name the note that replaces it, or pass --off")
-    newer = memory.files.section(new).entry.id if new else None
-    if newer == section.entry.id:
-        raise engine.UsageError("a note can't replace itself")
-    entry = memory.mark(section.entry.id, "superseded-by", newer)
-    output.emit({"entry_id": entry.id, "marks": entry.marks})
-    output.say(
-        f"entry {entry.id} is {f'superseded by {newer}' if newer else 'current again'} -"
-        " `memsearch undo` takes it back"
-    )
