@@ -161,14 +161,13 @@ def _missed(state: dict[str, Any]) -> list[Line]:
         ),
     ]
     row += [("  ^r ", "key"), ("tries again", "dim")] if failed else []
-    row += [(f" · {named}", "dim")] if failed and named else []
     rows = [
         [(f"{job['entry_id']}  ", "text"), (f"after {job['tries']} tries: {job['reason']}", "warn")]
         for job in failed
     ]
     return [
         *found,
-        Line("failed", row, rows or [[(named or "No summary waits for a model.", "text")]]),
+        Line("failed", row, [*rows, [(named or "No summary waits for a model.", "text")]]),
     ]
 
 
@@ -183,12 +182,10 @@ def _cost(state: dict[str, Any], today: str) -> list[Line]:
     usd = sum(spent.usd for spent in recent)
     row: Row = [_label(f"Cost, {_DAYS} days"), (f"{tokens:,} tokens", "text")]
     row += [(f" ≈ ${usd:.2f}", "text")] if usd else [(" · price unknown", "dim")] if tokens else []
-    if state["provider"] != "extractive":
-        row.append((f" · today {state['today_tokens']:,} of {state['daily_tokens']:,}", "dim"))
-    detail: list[Row] = [*map(_spent, every)]
-    if tokens and state["provider"] == "extractive":
-        detail.insert(0, [("No model writes summaries now.", "dim")])
-    found = [Line("cost", row, detail or [row])]
+    limit = f"today {state['today_tokens']:,} of at most {state['daily_tokens']:,} tokens"
+    writes = state["provider"] != "extractive"
+    detail: list[Row] = [[(limit if writes else "No model writes summaries now.", "dim")]]
+    found = [Line("cost", row, [*detail, [], *map(_spent, every)])]
     models = Counter[str]()
     for spent in recent:
         models[_model(spent)] += spent.input_tokens + spent.output_tokens

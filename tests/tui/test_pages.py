@@ -75,6 +75,13 @@ def test_activity_names_the_agents_own_model_in_words():
     assert "agent's CLI haiku" in shown and "local haiku" in shown and "native" not in shown
 
 
+def test_the_rows_of_activity_fit_beside_their_details():
+    lines = activity.lines(ACTIVITY, "2026-02-09")
+    assert all(len(row) <= 56 for row in rows(lines) if not row.startswith("! "))
+    assert "today 20,500 of at most 200,000 tokens" in details(lines, "cost")
+    assert "answered 429" in details(lines, "failed") and "12 done" in details(lines, "failed")
+
+
 def test_activity_in_lines_has_no_bars(world):
     library, said = Library(Memory(str(world.project), home=world.home)), []
     library.status.activity = lambda: ACTIVITY
