@@ -23,7 +23,6 @@ from memsearch_tui.library import Item, Library, ProjectRow
 from memsearch_tui.painted import ChangedCells, Painted
 from memsearch_tui.saved import SavedState
 from memsearch_tui.screens.browse.screen import BrowseScreen
-from memsearch_tui.widgets.lines import Lines
 
 if TYPE_CHECKING:
     from textual.actions import ActionParseResult
@@ -173,8 +172,8 @@ class MemsearchApp(App[int]):
 
     def _display(self, screen: Screen[Any], renderable: Any) -> None:
         """Write only what changed, and leave the terminal's cursor where the keys act."""
-        if isinstance(screen.focused, Lines):
-            self.cursor_position = screen.focused.cursor_place
+        # a box itself sets it before it has its place
+        self.cursor_position = getattr(screen.focused, "cursor_screen_offset", self.cursor_position)
         if isinstance(renderable, ChopsUpdate | LayoutUpdate):
             renderable = ChangedCells(renderable, self._painted)
         super()._display(screen, renderable)

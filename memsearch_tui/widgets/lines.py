@@ -84,7 +84,7 @@ class Lines(ScrollView, can_focus=True, inherit_bindings=False):
         return 0
 
     @property
-    def cursor_place(self) -> Offset:
+    def cursor_screen_offset(self) -> Offset:
         """The place of that line on the screen. Screen readers follow the terminal's cursor."""
         return self.content_region.offset + Offset(0, self.cursor_line)
 

@@ -279,6 +279,9 @@ def test_the_terminal_s_cursor_is_where_the_keys_act(world):
         assert app.cursor_position == entries.content_region.offset + Offset(0, 2)
         await pilot.press("slash", *"re")
         assert app.cursor_position == app.screen.panes.query.cursor_screen_offset
+        await pilot.press("escape", "g")
+        box = app.screen.query_one(Input)
+        await until(pilot, lambda: app.cursor_position == box.cursor_screen_offset != (0, 0))
         await pilot.press("escape", "enter")
         await until(pilot, lambda: app.cursor_position == reader.content_region.offset)
         await pilot.press("e")
