@@ -93,7 +93,6 @@ class BrowseScreen(Screen[None]):
         )
         query = QueryBox(
             id="query",
-            compact=True,
             suggester=FilterSuggester(
                 self.state.library, lambda name, values: self.search.offer(name, values)
             ),
