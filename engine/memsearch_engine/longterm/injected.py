@@ -213,10 +213,14 @@ def outdated(home: Home, project: str) -> Mapping[tuple[str, str], str]:
 
 
 def refresh(home: Home) -> None:
-    """Prepare the files of all known projects again, so that nothing forgotten is injected."""
-    with contextlib.closing(Registry(home)) as registry:
-        projects = {project.memory: project.id for project in registry.all()}
-    for memory, identity in projects.items():
-        with contextlib.suppress(OSError):
-            if has_notes(memory):
-                prepare(home, memory, identity)
+    """Prepare the files of all known projects again, so that nothing forgotten is injected.
+
+    A failure is no error: hooks notice that a file is stale.
+    """
+    with contextlib.suppress(OSError, MemsearchError, MemoryError):
+        with contextlib.closing(Registry(home)) as registry:
+            projects = {project.memory: project.id for project in registry.all()}
+        for memory, identity in projects.items():
+            with contextlib.suppress(OSError, MemsearchError):
+                if has_notes(memory):
+                    prepare(home, memory, identity)

@@ -50,7 +50,7 @@ class NoteEditor:
         )
         replaced = tuple(finding.placeholder for finding in found)
         try:  # the note is written: after an error from here on it would be written again
-            self._prepare()
+            self._register_and_prepare()
             return Note.of(self._entry_in(added.path, added.entry_id), added.path, replaced)
         except (MemsearchError, OSError, MemoryError) as error:
             return Note(
@@ -198,7 +198,14 @@ class NoteEditor:
         return self._scope.journal
 
     def _prepare(self) -> None:
-        """Update the context that is injected at the next start of a session."""
+        """Update the context that is injected at the next start of a session.
+
+        A failure is no error: the change is written, and hooks notice that the context is stale.
+        """
+        with contextlib.suppress(OSError, MemsearchError, MemoryError):
+            self._register_and_prepare()
+
+    def _register_and_prepare(self) -> None:
         from memsearch_engine.longterm.injected import prepare
 
         self._scope.register()
