@@ -16,10 +16,11 @@ from memsearch_engine import Memory
 from memsearch_engine.capture import event_queue
 from memsearch_engine.capture.backfill import ImportSelection, plan, run
 from memsearch_engine.capture.capture_pipeline import CapturePipeline
+from memsearch_engine.capture.coverage import reconcile
 from memsearch_engine.core.home import AgentFolders, Home
 
 from tests.transcripts.test_claude_turns import answer, user
-from tests.transcripts.test_rewound import in_openclaw_s_database, of_openclaw, uuid
+from tests.transcripts.test_rewound import in_openclaw_s_database, of_codex, of_openclaw, uuid
 
 SESSION = "aaaaaaaa-0000-4000-8000-000000000001"
 SAID = [
@@ -263,3 +264,37 @@ def test_a_rewind_into_a_new_session_marks_the_note_of_the_earlier_session(desk,
     assert len(notes) == 3
     superseded = [note.text for note in notes if "superseded-by" in note.marks]
     assert len(superseded) == 1 and "Index the orders, too" in superseded[0]
+
+
+@pytest.mark.parametrize("noted", [True, False])
+def test_a_turn_that_was_taken_back_is_not_injected_although_nothing_follows(
+    desk, monkeypatch, noted
+):
+    monkeypatch.setenv("CODEX_HOME", str(desk / "codex"))
+    name, rows = of_codex(["Which port?", "Use MySQL for orders", ("back", 1), "Use Postgres"])
+    rows[0]["payload"]["cwd"] = str(desk / "proj")
+    file = desk / "codex" / "sessions" / "2026" / "11" / "20" / name
+    file.parent.mkdir(parents=True)
+    back = next(n for n, row in enumerate(rows) if row["payload"].get("num_turns"))
+    pipeline, memory = CapturePipeline(Home(desk / "home")), Memory(desk / "proj")
+    pipeline.ledger.capturing("codex", 0.0)
+
+    def reconciled(end: int) -> list[tuple[str, bool]]:
+        """What was asked, and whether the note is not injected."""
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows[:end]))
+        reconcile(pipeline, AgentFolders.from_env())
+        notes = sorted(memory.entries(), key=lambda note: note.time)
+        left = {"superseded-by", "confidence"}
+        return [
+            (note.title.removeprefix("User asked: "), bool(left & {*note.marks})) for note in notes
+        ]
+
+    with contextlib.closing(pipeline):
+        asked = ["Which port?", "Use MySQL for orders", "Use Postgres"]
+        if noted:
+            assert reconciled(back) == [(asked[0], False), (asked[1], False)]
+        assert reconciled(back + 1) == [(asked[0], False), (asked[1], True)]
+        assert reconciled(len(rows)) == [(asked[0], False), (asked[1], True), (asked[2], False)]
+        if noted:
+            memory.undo()
+            assert reconciled(len(rows))[1] == (asked[1], False)

@@ -311,6 +311,29 @@ def of_kimi(said) -> tuple[str, list[dict]]:
     return "wire.jsonl", rows
 
 
+def of_codex(said) -> tuple[str, list[dict]]:
+    events: list[dict] = []
+    path: list[str] = []
+    for what in said:
+        if isinstance(what, tuple):
+            rolled_back = {"type": "thread_rolled_back", "num_turns": len(path) - what[1]}
+            events.append(rolled_back)
+            del path[what[1] :]
+            continue
+        path.append(what)
+        events += [
+            {"type": "task_started", "turn_id": uuid(len(events))},
+            {"type": "user_message", "message": what},
+            {"type": "task_complete", "last_agent_message": "ok"},
+        ]
+    rows = [
+        {"timestamp": stamp(number), "type": "event_msg", "payload": payload}
+        for number, payload in enumerate(events)
+    ]
+    meta = {"type": "session_meta", "payload": {"id": uuid(1), "cwd": "/proj"}}
+    return f"rollout-x-{uuid(1)}.jsonl", [meta, *rows]
+
+
 def of_openclaw(said) -> tuple[str, list[dict]]:
     rows: list[dict] = [
         {"type": "session", "version": 4, "id": "s", "timestamp": stamp(0), "cwd": "/proj"}
@@ -390,3 +413,48 @@ def test_turns_that_a_rewind_left_are_replaced_by_the_next(
     file = tmp_path / name
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert replaced(reader.open_session(reader.at(file))) == expected
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (["a", "b", ("back", 1)], ["b"]),
+        (["a", "b", "c", ("back", 1)], ["b", "c"]),
+        (["a", ("back", 0)], ["a"]),
+        (["a", "b", ("back", 1), "B"], []),
+        (["a", "b"], []),
+    ],
+)
+@pytest.mark.parametrize(
+    ("reader", "written"),
+    [
+        (Pi(), of_pi),
+        (Qwen(), of_qwen),
+        (Gemini(), of_gemini),
+        (OpenClaw(), of_openclaw),
+        (Kimi(), of_kimi),
+        (codex, of_codex),
+    ],
+)
+def test_turns_that_were_taken_back_are_known_although_nothing_follows(
+    tmp_path, monkeypatch, reader, written, said, expected
+):
+    monkeypatch.setattr(jsonl, "_WORTH_AN_INDEX", 1)
+    name, rows = written(said)
+    file, cache = tmp_path / name, tmp_path / "cache"
+    for end in range(1, len(rows) + 1):  # the index of turns is written on
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows[:end]))
+        reader.open_session(reader.at(file), cache)
+    session = reader.open_session(reader.at(file), cache)
+    turns = list(session.each())
+    assert [turn.user for turn in turns if turn.taken_back] == expected
+    assert [turns[place].user for place in session.taken_back()] == expected
+    assert not any(turn.taken_back and turn.replaced_by for turn in turns)
+
+
+@pytest.mark.parametrize("said", [["a", "b", ("back", 1)], ["a", "b", ("back", 1), "B"]])
+def test_turns_that_were_taken_back_are_known_in_openclaw_s_database(tmp_path, said):
+    reader = OpenClaw()
+    file = in_openclaw_s_database(tmp_path, of_openclaw(said)[1])
+    session = reader.open_session(reader.at(file, "s"))
+    assert session.taken_back() == ([1] if len(said) == 3 else [])

@@ -139,6 +139,8 @@ class CapturePipeline:
             marks["branch"] = branch
         if turn.replaced_by:
             marks["superseded-by"] = turn_id(turn.agent, anchor.session, _id(turn.replaced_by))
+        if turn.taken_back:
+            marks["confidence"] = "low"  # it is not injected
         day, time = when.date().isoformat(), when.strftime("%H:%M")
         added = self.journal.append_turn(
             memory, day, time, body, anchor, marks, aliases=turn.aliases, times=noted_at(turn)
@@ -173,7 +175,15 @@ class CapturePipeline:
             newer = turn_id(turn.agent, session, _id(turn.turn))
             anchor = Anchor(session, _id(older), turn.agent)
             copies = agent_registry.agent(turn.agent).rewind_copies
-            self.journal.supersede_turn(memory, anchor, newer, in_copies=copies)
+            self.journal.mark_turn(memory, anchor, "superseded-by", newer, in_copies=copies)
+
+    def mark_taken_back(self, conversation: Conversation) -> None:
+        """Mark the notes of turns that the person took back while no other turn follows."""
+        for place in conversation.taken_back():
+            for turn in conversation.turns(place, place + 1):
+                if memory := home_of(turn.cwd, self.home):
+                    anchor = Anchor(_id(turn.session), _id(turn.turn), turn.agent)
+                    self.journal.mark_turn(memory, anchor, "confidence", "low")
 
     @staticmethod
     def started(turn: Turn) -> float:

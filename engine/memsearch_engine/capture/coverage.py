@@ -155,6 +155,8 @@ def _reconcile(
                 continue
             if captured.written and captured.memory not in written:
                 written.append(captured.memory)
+    if take:
+        pipeline.mark_taken_back(conversation)
     return whole
 
 

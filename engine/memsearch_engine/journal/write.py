@@ -245,13 +245,12 @@ class Journal(Undoable):
         self.origin.saw(body)
         return done
 
-    def supersede_turn(
-        self, memory: str, anchor: Anchor, newer: str, *, in_copies: bool = False
+    def mark_turn(
+        self, memory: str, anchor: Anchor, mark: str, value: str, *, in_copies: bool = False
     ) -> bool:
-        """Mark the entry of a turn as superseded after its prompt was sent again. It can be undone.
+        """Mark the entry of a turn that the person took back. It can be undone.
 
         Args:
-            newer: the id of the superseding entry.
             in_copies: also mark an entry that was made in another session with the same turn.
 
         Returns:
@@ -260,16 +259,12 @@ class Journal(Undoable):
         name = turn_id(anchor.agent, anchor.session, anchor.turn)
 
         def change(document: Document, entry: Entry) -> bytes:
-            return render.with_marks(document, entry, {**entry.marks, "superseded-by": newer})
+            return render.with_marks(document, entry, {**entry.marks, mark: value})
 
         for path in self.turns(memory).where(anchor):
             day = read_day(path)
             entry = day.find(name) or (copy_of(day, anchor) if in_copies else None)
-            if (
-                entry is None
-                or "superseded-by" in entry.marks
-                or not self.origin.came_by(entry.raw, CAPTURED)
-            ):
+            if entry is None or mark in entry.marks or not self.origin.came_by(entry.raw, CAPTURED):
                 continue
             if any(done.op == "mark" for done in self.history.of_entry(entry.id)):
                 continue

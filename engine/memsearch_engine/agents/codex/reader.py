@@ -143,7 +143,7 @@ class _Scanner(Scanner):
     def feed(self, offset: int, raw: bytes) -> tuple[str, int] | None:
         found = self._turn(offset, raw)
         if found and self._rolled_back:
-            self.after[found[0]], self._rolled_back = str(self._rolled_back), 0
+            self.after[found[0]], self._rolled_back = self.after.pop(""), 0
         return found
 
     def _turn(self, offset: int, raw: bytes) -> tuple[str, int] | None:
@@ -166,6 +166,7 @@ class _Scanner(Scanner):
             return None
         if kind.type == "thread_rolled_back" and isinstance(kind.num_turns, int):
             self._rolled_back += max(kind.num_turns, 0)
+            self.after[""] = str(self._rolled_back)
         if not _is_user(kind):
             return None
         if not self._has_message:

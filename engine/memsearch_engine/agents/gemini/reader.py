@@ -213,9 +213,10 @@ class _Scanner(Scanner):
 
     def feed(self, offset: int, raw: bytes) -> tuple[str, int] | None:
         line = _decode(raw)
-        self._cut = text_of(line.cut) or self._cut
+        if cut := text_of(line.cut):
+            self.after[""] = self._cut = cut
         if (found := self._turn(offset, line)) and self._cut:
-            self.after[found[0]], self._cut = self._cut, ""
+            self.after[found[0]], self._cut = self.after.pop(""), ""
         return found
 
     def _turn(self, offset: int, line: _Line) -> tuple[str, int] | None:

@@ -76,10 +76,11 @@ class _Scanner(Scanner):
             self.count(line.type)
         if line.type == "context.undo" and isinstance(line.count, int):
             self._undone += max(line.count, 0)
+            self.after[""] = str(self._undone)
         if line.type != "turn.prompt" or not _words(line):
             return None
         if self._undone:
-            self.after[_name(line)], self._undone = str(self._undone), 0
+            self.after[_name(line)], self._undone = self.after.pop(""), 0
         return _name(line), offset
 
 

@@ -140,6 +140,10 @@ class OpenClawConversation(Conversation):
         name_replaced(found, first, self.ids, self._replaced)
         return found
 
+    def taken_back(self) -> list[int]:
+        """Return the positions of turns that the person took back while no other turn follows."""
+        return [place for place, newer in self._replaced.items() if newer == len(self.ids)]
+
     def _events(
         self, db: Any, start: int, stop: int | None
     ) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -185,7 +189,7 @@ class _Scanner(LinkedScanner):
             }
         elif kind == "leaf":
             self._leaf = own
-            self.link(own, text_of(event.get("appendParentId") or event.get("targetId")))
+            self.rewind(own, text_of(event.get("appendParentId") or event.get("targetId")))
         elif kind == "message" and (prompt := _prompt(event)):
             count_unknown_tag(self.unknown, prompt)
             self.begin(own, own, parent)

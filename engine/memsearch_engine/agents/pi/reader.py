@@ -126,6 +126,9 @@ class _Scanner(LinkedScanner):
         own = text_of(line.id)
         # the first version has no ids, and its lines follow one another
         parent = text_of(line.parentId) if own and line.type != "session" else None
+        if line.type == "branch_summary":
+            self.rewind(own, parent)
+            return None
         return self.linked(self._turn(offset, line), own, parent)
 
     def _turn(self, offset: int, line: _Line) -> tuple[str, int] | None:

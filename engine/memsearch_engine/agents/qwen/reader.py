@@ -106,9 +106,10 @@ class _Scanner(LinkedScanner):
         own, parent = text_of(line.uuid), text_of(line.parentUuid)
         if found := self._turn(offset, line):
             self.begin(found[0], own, parent or None)
-        else:  # only a rewind leads to another branch
-            is_followed = line.subtype == "rewind" or parent in self._roots
-            self.link(own, parent if is_followed else None)
+        elif line.subtype == "rewind":  # only this leads to another branch
+            self.rewind(own, parent)
+        else:
+            self.link(own, parent if parent in self._roots else None)
         return found
 
     def _turn(self, offset: int, line: _Line) -> tuple[str, int] | None:

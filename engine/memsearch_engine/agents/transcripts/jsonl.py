@@ -100,9 +100,16 @@ class LinkedScanner(Scanner):
         """
         self._roots[own] = self._root(parent)
 
+    def rewind(self, own: str, parent: str | None) -> None:
+        """Record a line with which the person took turns back. See ``link``."""
+        self.link(own, parent)
+        if (root := self._roots[own]) is not None:
+            self.after[""] = root
+
     def begin(self, turn: str, own: str, parent: str | None) -> None:
         """Record a line that begins a turn. See ``link``."""
         root = self._root(parent)
+        self.after.pop("", None)
         if self._has_begun and root is not None:
             self.after[turn] = root
         self._has_begun = True
@@ -129,7 +136,7 @@ def replaced_turns(
     """Find rewound turns and their successors. A branch that continues later is not abandoned.
 
     Args:
-        after: see ``Offsets``.
+        after: see ``Offsets``. The next turn, named ``""``, has the position after the last one.
         follows: see ``JsonlConversation._follows``.
 
     Returns:
@@ -137,7 +144,7 @@ def replaced_turns(
     """
     found: dict[int, int] = {}
     parents: list[int] = []  # of each turn, the position of the turn that it follows
-    for place, name in enumerate(ids if after else ()):
+    for place, name in enumerate([*ids, *([""] if "" in after else [])] if after else ()):
         line = after.get(name)
         parent = min(follows(line, parents), place - 1) if line is not None else place - 1
         parents.append(parent)
@@ -169,7 +176,8 @@ def name_replaced(turns: list[Turn], first: int, ids: list[str], replaced: dict[
     """Write what ``replaced_turns`` found into *turns*, whose first has position *first*."""
     for place, turn in enumerate(turns if replaced else (), first):
         newer = replaced.get(place)
-        turn.replaced_by = "" if newer is None else ids[newer]
+        turn.taken_back = newer == len(ids)
+        turn.replaced_by = "" if newer is None or turn.taken_back else ids[newer]
         turn.replaces = [ids[older] for older, by in replaced.items() if by == place]
 
 
@@ -182,7 +190,8 @@ class Offsets(msgspec.Struct):
         size: how far the file was read, in bytes.
         ids, starts: id and offset in bytes of each turn.
         after: turns that do not follow the turn before them in the file -> what they follow, in a
-            form that the reader defines.
+            form that the reader defines. The turn ``""`` is the next one: the person has taken
+            turns back.
     """
 
     layout: int
@@ -198,7 +207,7 @@ class Offsets(msgspec.Struct):
     after: dict[str, str] = {}
 
 
-_LAYOUT = 7
+_LAYOUT = 8
 
 
 class JsonlConversation(Conversation):
@@ -235,6 +244,10 @@ class JsonlConversation(Conversation):
         found = type(self).parser(self._lines(starts[first], end), self._offsets.facts)
         name_replaced(found, first, self.ids, self._replaced)
         return found
+
+    def taken_back(self) -> list[int]:
+        """Return the positions of turns that the person took back while no other turn follows."""
+        return [place for place, newer in self._replaced.items() if newer == len(self.ids)]
 
     def _follows(self, after: str, parents: list[int]) -> int:
         """Return the position of the turn that another one follows; -1 for the session's start.

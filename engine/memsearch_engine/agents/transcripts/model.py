@@ -148,6 +148,7 @@ class Turn(msgspec.Struct):
         replaced_by: the turn that was sent instead of this one after a rewind, or ``""``. Not
             archived.
         replaces: the turns that this one replaces: the rewound turn and its successors.
+        taken_back: the person took the turn back and has sent nothing since. Not archived.
     """
 
     agent: str
@@ -167,6 +168,7 @@ class Turn(msgspec.Struct):
     in_reply_to: str = ""
     replaced_by: str = ""
     replaces: list[str] = []
+    taken_back: bool = False
 
     def call(self, call: ToolCall) -> None:
         """Add a tool call, and mark the turn if the call brings in content from outside."""
@@ -291,6 +293,10 @@ class Conversation(ABC):
         Raises:
             OSError: the agent deleted them.
         """
+
+    def taken_back(self) -> list[int]:
+        """Return the positions of turns that the person took back while no other turn follows."""
+        return []
 
     def each(self) -> Iterator[Turn]:
         """Yield all turns and read a few at a time, because a session can be larger than memory."""
