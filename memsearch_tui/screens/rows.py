@@ -100,7 +100,8 @@ class HealthScreen(RowsScreen):
         if self._list.key:
             rows, at = health.report(self.lines, self._list.key[1])
             self._detail.show(rows, keep_place=True)
-            self._detail.show_row(at)
+            if by_hand:
+                self._detail.show_row(at)
 
     def action_second_model(self) -> None:
         """Download the second model. The service uses it as soon as it has embedded the notes."""

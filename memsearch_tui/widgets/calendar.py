@@ -21,7 +21,6 @@ from memsearch_tui.widgets.pieces import Row
 
 WEEKS = 53
 _YEAR = 364  # days: the same day of the week, one year before
-_LEAST_HEIGHT = 8  # of weeks as lines
 _MARGIN, _CELL = 5, 4  # columns of the names of months, and of a day
 _DAYS = "".join(f"{day:{_CELL}s}" for day in ("Mo", "Tu", "We", "Th", "Fr", "Sa", "Su"))
 _SHADES = " ▂▄▆█"
@@ -111,14 +110,14 @@ class Calendar(Lines):
         if not self.size.width:
             return WEEKS
         if self.has_lines:  # a week in which a month begins has two
-            return min(WEEKS, (self.size.height - 2) * 12 // 15)
+            return min(WEEKS, max(1, (self.size.height - 2) * 12 // 15))
         after = 8 if self.size.height == 1 else 0  # room for the last month's name
         return min(WEEKS, max(1, (self.size.width - self._left - after) // self._cell))
 
     @property
     def has_lines(self) -> bool:
-        """Whether the weeks are lines: the calendar is high enough."""
-        return self.size.height >= _LEAST_HEIGHT
+        """Whether the weeks are lines: a strip has two lines at most."""
+        return self.size.height > 2
 
     @property
     def _cell(self) -> int:

@@ -113,6 +113,11 @@ def test_the_report_of_health_has_all_parts_and_shows_that_of_the_row(world):
             if line.key and detail.scroll_offset.y < detail.max_scroll_y:
                 rows.move_to(number)
                 await until(pilot, lambda line=line: line.row[0][0].strip() in drawn(detail))
+        detail.focus()
+        await pilot.press("home", "down", "down")
+        await app.screen.reload()
+        await settled(pilot)
+        assert detail.scroll_offset.y == 2  # who reads keeps the place
 
     drive(app, steps, size=(120, 40))
 

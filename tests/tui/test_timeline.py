@@ -190,6 +190,9 @@ def test_a_month_begins_on_a_line_of_its_own_in_a_calendar_of_weeks(monkeypatch)
     assert lines[-1].startswith(" Mon 9 Feb 2026 · 0 notes")
     assert calendar.day_at(5 + 4 * 4, 3) == date(2026, 1, 2)
     assert calendar.day_at(5 + 4 * 4, 2) is None is calendar.day_at(5 + 4 * 4, 0)
+    monkeypatch.setattr(Sized, "size", Size(36, 4))
+    lines = ["".join(text for text, _ in calendar._week(y)).split() for y in range(4)]
+    assert lines[1:] == [["Feb", "9"], [], ["Mon", "9", "Feb", "2026", "·", "0", "notes"]]
 
 
 def test_the_header_says_what_is_wrong_before_what_is_fine():
