@@ -8,9 +8,8 @@ layout is replaced and filled again from the day files. Only this package uses i
 from __future__ import annotations
 
 import os
-import re
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -325,13 +324,13 @@ class Catalog:
         )
         return {(agent, session) for agent, session in rows}
 
-    def likely_to_state(self, project: str, pattern: re.Pattern[str]) -> list[Row]:
+    def likely_to_state(self, project: str, may_state: Callable[[str], bool]) -> list[Row]:
         """Return dated chunks that may assign a value to a name.
 
         Such a chunk contains an underscore, a dot or code, and a sign or a word of assignment.
 
         Args:
-            pattern: it occurs in the text of each of them.
+            may_state: is true of the text of each of them.
         """
         patterns = ("%=%", "%` is %", "%` stays%", "% set to %", "%defaults to %", "%: %`%")
         where = " OR ".join(["c.text LIKE '%\\_% is %' ESCAPE '\\'", *["c.text LIKE ?"] * 6])
@@ -340,7 +339,7 @@ class Catalog:
             f" WHERE e.project=? AND e.day<>'' AND ({where}) ORDER BY c.id",
             (project, *patterns),
         )
-        return self.rows(row for row, text in rows if pattern.search(text))
+        return self.rows(row for row, text in rows if may_state(text))
 
     # -- conversations
 

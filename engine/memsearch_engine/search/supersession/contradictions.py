@@ -37,14 +37,18 @@ _ENDS = (
     r"(?=\s*(?:$|[.;,:)(!?–—]|(?:in|for|everywhere|here|"
     r"now|again|since|because|so|and|but|by\s+default)\b))"
 )
-_STATED = re.compile(
-    rf"(?:`({_NAME})`|(?<![\w/.`-])([A-Za-z]\w*_\w+))\s+(?:is|are|stays(?:\s+at)?|"
-    r"equals|defaults\s+to|(?:is\s+)?set\s+to|(?:is|stands)\s+at|=)\s+"
-    rf"(?:now\s+|always\s+|by\s+default\s+)?({_VALUE})(?!\w){_ENDS}",
-    re.IGNORECASE,
+_IS_VALUE = (
+    r"\s+(?:is|are|stays(?:\s+at)?|equals|defaults\s+to|(?:is\s+)?set\s+to|(?:is|stands)\s+at|=)\s+"
+    rf"(?:now\s+|always\s+|by\s+default\s+)?({_VALUE})(?!\w){_ENDS}"
 )
-#: Occurs in each text of which ``_ASSIGNED`` or ``_STATED`` matches a sentence.
-_MAY_STATE = re.compile(f"{_ASSIGNED.pattern}|(?im:{_STATED.pattern})")
+_STATED = re.compile(rf"(?:`({_NAME})`|(?<![\w/.`-])([A-Za-z]\w*_\w+)){_IS_VALUE}", re.IGNORECASE)
+#: One of these occurs in each text of which ``_ASSIGNED`` or ``_STATED`` matches a sentence. They
+#: begin with a character, so they are searched ten times as fast.
+_MAY_STATE = (
+    _ASSIGNED,
+    re.compile(rf"`{_NAME}`{_IS_VALUE}", re.IGNORECASE | re.MULTILINE),
+    re.compile(rf"_\w+{_IS_VALUE}", re.IGNORECASE | re.MULTILINE),
+)
 #: Environments and services to which a value may be limited.
 PLACE = re.compile(
     r"\b(staging|stage|prod(?:uction)?|live|dev(?:elopment)?|local(?:ly|host)?|"
@@ -141,7 +145,7 @@ _SAYS_NO_MORE = frozenset({"superseded-by", CONFLICT_OF})
 
 def _in_project(catalog: Catalog, project: str) -> Iterator[Contradiction]:
     by_name: dict[str, list[Stated]] = defaultdict(list)
-    for row in catalog.likely_to_state(project, _MAY_STATE):
+    for row in catalog.likely_to_state(project, _may_state):
         if (
             row.kind in LONGTERM_KINDS.values()
             or row.heading.startswith(DIGEST)
@@ -167,11 +171,15 @@ def _in_project(catalog: Catalog, project: str) -> Iterator[Contradiction]:
                     yield Contradiction(name, older, newer)
 
 
+def _may_state(text: str) -> bool:
+    return any(pattern.search(text) for pattern in _MAY_STATE)
+
+
 def stated_in(row: Row) -> list[Stated]:
     """The settings in a note, each once, without names to which the note gives two values."""
     found: dict[str, Stated] = {}
     twice: set[str] = set()
-    for sentence in SENTENCE.split(row.text):
+    for sentence in filter(_may_state, SENTENCE.split(row.text)):
         given = [(quoted or bare, value) for quoted, bare, value in _STATED.findall(sentence)]
         given = [*_ASSIGNED.findall(sentence), *given]
         if not given or SKIPPED.match(sentence) or _TRIED.search(sentence):  # the slowest is last
