@@ -3,7 +3,7 @@
 Two notes are alike if their sets of three-word shingles have a Jaccard similarity of at least 0.7.
 Candidates share one of their eight smallest shingle hashes: Broder, "On the resemblance and
 containment of documents", 1997. A candidate is compared exactly only if the numbers of its
-shingles, in all and in each of 64 classes, allow that similarity.
+shingles, in all, in each of 16 classes and in each of 64, allow that similarity.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import numpy as np
 
-_SKETCH, _ALIKE, _CLASSES = 8, 0.7, 64
+_SKETCH, _ALIKE, _CLASSES, _FEW_CLASSES = 8, 0.7, 64, 16
 _MAX_ALIKE = 50  # notes with the same sketch hash that are compared with each other
 _AT_ONCE = 1 << 15  # pairs
 _ROUNDING = 1e-6
@@ -75,7 +75,11 @@ def _candidates(notes: Sequence[bytes]) -> Iterator[tuple[int, int]]:
     few = (places < _MAX_ALIKE) & (np.bincount(buckets)[buckets] > 1)
     members, firsts, places = members[order][few], order[starts][buckets[few]], places[few]
     classes = np.bincount(owners * _CLASSES + flat % _CLASSES, minlength=len(notes) * _CLASSES)
-    counts = classes.reshape(-1, _CLASSES).astype(np.min_scalar_type(classes.max()))
+    few_classes = classes.reshape(len(notes), _FEW_CLASSES, -1).sum(2)
+    counts = [
+        some.reshape(len(notes), -1).astype(np.min_scalar_type(some.max()))
+        for some in (few_classes, classes)
+    ]
     found: list[tuple[int, ...]] = []
     for step in range(1, _MAX_ALIKE):
         at = np.flatnonzero(firsts[step:] == firsts[:-step])
@@ -101,15 +105,20 @@ def _candidates(notes: Sequence[bytes]) -> Iterator[tuple[int, int]]:
 
 def _may_be_alike(
     sizes: np.ndarray[Any, Any],
-    counts: np.ndarray[Any, Any],
+    counts: list[np.ndarray[Any, Any]],
     ones: np.ndarray[Any, Any],
     others: np.ndarray[Any, Any],
 ) -> np.ndarray[Any, Any]:
-    """Return for each pair whether its numbers of shingles allow the similarity."""
+    """Return the indexes of the pairs of which the numbers of shingles allow the similarity.
+
+    Args:
+        counts: numbers of shingles by note and class.
+    """
     import numpy as np
 
     least = _ALIKE / (1 + _ALIKE) * (sizes[ones] + sizes[others]) - _ROUNDING
-    able: np.ndarray[Any, Any] = np.minimum(sizes[ones], sizes[others]) >= least
-    shared = np.minimum(counts[ones[able]], counts[others[able]]).sum(1, dtype=np.uint32)
-    able[able] = shared >= least[able]
+    able = np.flatnonzero(np.minimum(sizes[ones], sizes[others]) >= least)
+    for some in counts:
+        shared = np.minimum(some[ones[able]], some[others[able]]).sum(1, dtype=np.uint32)
+        able = able[shared >= least[able]]
     return able
