@@ -12,7 +12,6 @@ import memsearch_engine as engine
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json
-from memsearch_tui.cli.review import quarantined
 from memsearch_tui.counted import many
 
 Check = dict[str, Any]
@@ -220,7 +219,7 @@ def _trust(memory: engine.Memory, _fix: bool) -> Check:
     if left := memory.secrets.interrupted():
         text = f"a scrub was interrupted ({', '.join(left)})"
         return _check("trust", False, text, "run the same `memsearch secrets scrub` again")
-    waiting = len(quarantined(memory.review.cases("held")))
+    waiting = memory.trust.count()
     return _check(
         "trust",
         True,

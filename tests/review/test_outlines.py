@@ -129,6 +129,8 @@ def test_the_outlines_give_the_same_cases_as_the_files(memory, tmp_path, monkeyp
     kinds = {case[-1].kind for case in parsed if case[0] == "repair"}
     assert {"duplicate", "error", "merged", "returned", "stub", "vanished"} <= kinds
     assert len(paths) == len(set(paths))
+    held = sum(len(case[-1]) for case in parsed if case[0] == "held")
+    assert other.trust.count() == len(other.trust.quarantined()) == held > 5
     other.close()
 
 

@@ -279,16 +279,16 @@ class Origin(StateTables):
 
     def verdicts(self, texts: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Verdict]:
         """Decisions that these (entry hash, day) pairs contradict. Raises Unreachable."""
-        wanted = dict.fromkeys(texts)
+        wanted = list(texts)
         states: dict[bytes, dict[int, int]] = {}
-        blobs = list({blob for hash_, _ in wanted if (blob := _blob(hash_))})
+        blobs = {hash_: _blob(hash_) for hash_, _ in wanted}
         for name, number, verdict in self._select(
-            "hash, day, verdict FROM origin_states WHERE hash", blobs
+            "hash, day, verdict FROM origin_states WHERE hash", [*filter(None, blobs.values())]
         ):
             states.setdefault(name, {})[number] = verdict
         found: dict[tuple[str, str], Verdict] = {}
-        for hash_, day in wanted:
-            if of_text := states.get(_blob(hash_)):
+        for hash_, day in wanted if states else ():
+            if of_text := states.get(blobs[hash_]):
                 verdict = Verdict(of_text.get(_number(day), Verdict.MOVED))
                 if verdict is not Verdict.ACCEPTED:
                     found[hash_, day] = verdict

@@ -84,44 +84,66 @@ class Trust:
 
     def quarantined(self) -> list[QuarantinedNote]:
         """All quarantined notes, newest day first."""
-        found = []
-        origin = self._scope.journal.origin
-        listed = self._arrived()
+        found: list[QuarantinedNote] = []
+        arrived, conversation_of = self._arrived(), lru_cache(maxsize=None)(_conversation_of)
         for file in self._scope.files():
-            if file in listed:
-                found += listed[file]
+            ours = arrived.get(file)
+            listed = self._listed(file) if ours else {}
+            if ours is None or not all(name in listed for name, _ in ours):
+                found += self._parsed(file)
                 continue
-            try:
-                entries = self._scope.read(file)
-            except OSError:
-                continue  # `doctor` reports the unreadable file
-            for entry, why, lines in find_quarantined(
-                origin, self._scope.memory_of(file.path), entries, file.path
-            ):
-                contradicted = (
-                    self._decision_of(entry, file.day)
-                    if why is QuarantineReason.CONTRADICTS
-                    else ""
+            found += [
+                QuarantinedNote(
+                    file.path,
+                    file.day,
+                    listed[name].time,
+                    name,
+                    hash_,
+                    listed[name].agent,
+                    listed[name].title,
+                    QuarantineReason.ARRIVED,
+                    [],
+                    conversation=conversation_of(listed[name].path),
                 )
-                found.append(
-                    QuarantinedNote(
-                        file.path,
-                        file.day,
-                        entry.time,
-                        entry.id,
-                        entry.hash,
-                        entry.agent,
-                        entry.title,
-                        why,
-                        lines,
-                        contradicted,
-                        _conversation_of(entry.anchor.path if entry.anchor else ""),
-                    )
-                )
+                for name, hash_ in ours
+            ]
         return found
 
-    def _arrived(self) -> dict[DayFile, list[QuarantinedNote]]:
-        """Return the quarantined notes of the files that need not be parsed.
+    def count(self) -> int:
+        """The number of quarantined notes."""
+        arrived = self._arrived()
+        return sum(
+            len(arrived[file] if file in arrived else self._parsed(file))
+            for file in self._scope.files()
+        )
+
+    def _parsed(self, file: DayFile) -> list[QuarantinedNote]:
+        """The quarantined notes of a file that must be parsed."""
+        try:
+            entries = self._scope.read(file)
+        except OSError:
+            return []  # `doctor` reports the unreadable file
+        return [
+            QuarantinedNote(
+                file.path,
+                file.day,
+                entry.time,
+                entry.id,
+                entry.hash,
+                entry.agent,
+                entry.title,
+                why,
+                lines,
+                self._decision_of(entry, file.day) if why is QuarantineReason.CONTRADICTS else "",
+                _conversation_of(entry.anchor.path if entry.anchor else ""),
+            )
+            for entry, why, lines in find_quarantined(
+                self._scope.journal.origin, self._scope.memory_of(file.path), entries, file.path
+            )
+        ]
+
+    def _arrived(self) -> dict[DayFile, list[tuple[str, str]]]:
+        """Return (id, hash) of the quarantined notes of the files that need not be parsed.
 
         These are own files of a project, without a suspicious note and without a contradiction.
         The quarantined notes in them are those that this home did not write.
@@ -132,35 +154,16 @@ class Trust:
             outline = outlines.get(file)
             if outline and not outline.look & Look.QUARANTINE and not author_of(file.path):
                 quiet.setdefault(self._scope.memory_of(file.path), {})[file] = outline
-        found: dict[DayFile, list[QuarantinedNote]] = {}
-        conversation_of = lru_cache(maxsize=None)(_conversation_of)
+        found: dict[DayFile, list[tuple[str, str]]] = {}
         for memory, files in quiet.items():
             hashes = {file: outline.hashes() for file, outline in files.items()}
             wrong = origin.verdicts((name, file.day) for file in files for name in hashes[file])
             keys = {file: outline.origin_keys() for file, outline in files.items()}
             unknown = origin.unknown(memory, [key for some in keys.values() for key in some])
             for file, outline in files.items():
-                if wrong and any((name, file.day) in wrong for name in hashes[file]):
-                    continue
-                notes = zip(outline.ids, hashes[file], keys[file], strict=True)
-                strange = [(name, hash_) for name, hash_, key in notes if key in unknown]
-                listed = self._listed(file) if strange else {}
-                if all(name in listed for name, _ in strange):
-                    found[file] = [
-                        QuarantinedNote(
-                            file.path,
-                            file.day,
-                            listed[name].time,
-                            name,
-                            hash_,
-                            listed[name].agent,
-                            listed[name].title,
-                            QuarantineReason.ARRIVED,
-                            [],
-                            conversation=conversation_of(listed[name].path),
-                        )
-                        for name, hash_ in strange
-                    ]
+                if not wrong or all((name, file.day) not in wrong for name in hashes[file]):
+                    notes = zip(outline.ids, hashes[file], keys[file], strict=True)
+                    found[file] = [(name, hash_) for name, hash_, key in notes if key in unknown]
         return found
 
     def _listed(self, file: DayFile) -> dict[str, ListedNote]:

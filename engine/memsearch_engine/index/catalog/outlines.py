@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -9,13 +10,14 @@ import msgspec
 from memsearch_engine import __version__
 from memsearch_engine.index.catalog.database import CatalogDatabase
 from memsearch_engine.index.catalog.files import MAX_TITLE
-from memsearch_engine.index.rows import CatalogBroken, decode_anchors
+from memsearch_engine.index.rows import CatalogBroken, decoder
 from memsearch_engine.journal.files import DayFile
 from memsearch_engine.journal.model import Anchor
 
 if TYPE_CHECKING:
     from memsearch_engine.journal.outline import FileOutline
 
+_decode_anchors = decoder(list[list[Anchor]])
 _FILE = "f.path, f.day, f.mtime_ns, f.size, o.ctime_ns"
 
 
@@ -84,12 +86,10 @@ class FileOutlines:
 
     def anchors(self, project: str) -> dict[DayFile, list[Anchor]]:
         """Return the anchors of all notes, by the version of their file."""
-        found: dict[DayFile, list[Anchor]] = {}
-        for *file, anchors in self._database.query(
-            f"SELECT {_FILE}, e.anchors FROM files f JOIN outlines o ON o.file=f.id"
-            " JOIN entries e ON e.file=f.id WHERE f.project=? AND f.state='fresh'"
-            " ORDER BY e.file, e.start_line",
+        rows = self._database.query(
+            f"SELECT {_FILE}, '[' || group_concat(CAST(e.anchors AS TEXT)) || ']'"
+            " FROM files f JOIN outlines o ON o.file=f.id JOIN entries e ON e.file=f.id"
+            " WHERE f.project=? AND f.state='fresh' GROUP BY f.id",
             (project,),
-        ):
-            found.setdefault(DayFile(*file), []).extend(decode_anchors(anchors))
-        return found
+        )
+        return {DayFile(*file): list(chain(*_decode_anchors(anchors))) for *file, anchors in rows}
