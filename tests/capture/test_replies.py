@@ -286,6 +286,24 @@ def test_words_that_a_tool_printed_are_no_answer_and_no_refusal_of_the_person():
     assert extract.is_trivial(asked)
 
 
+@pytest.mark.parametrize(
+    ("said", "line"),
+    [
+        ("8443.", "8443."),
+        ("42", "42"),
+        ("8443 is used now.", "8443 is used now."),
+        ("2. 8443 is used now.", "8443 is used now."),
+        ("--force is used now.", "--force is used now."),
+        ("- **8443** is used now.\n\n----\n* * *", "**8443** is used now."),
+        ("I will not.", "I will not."),
+        ("Done.", None),
+    ],
+)
+def test_a_short_answer_and_a_number_are_kept(said, line):
+    lines = extract.extract(turn("Which port?", said)).splitlines()
+    assert lines[1:] == ([f"- {line}"] if line else [])
+
+
 def test_a_failed_edit_changed_no_file():
     asked = turn("deploy", "I stopped.")
     asked.tools = [ToolCall("Edit", '{"file_path": "/p/x"}', "String to replace not found", True)]

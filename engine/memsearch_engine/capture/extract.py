@@ -23,6 +23,7 @@ _LEAD_IN = re.compile(
     r"let me|i'll|i will|now i|好的|当然|没问题)\b[^.。!]*[.!。:]\s*",
     re.I,
 )
+_LIST_SIGN = re.compile(r"^(?:[#>\s]+|[*-]+(?:\s+|$)|\d{1,3}[.)]\s+)+")
 #: Sentences that announce work instead of a result.
 _INTENT = re.compile(
     r"^(?:let me|let's|i'?ll|i will|i'?m going to|i am going to|"
@@ -145,11 +146,12 @@ def _outcome(turn: Turn) -> list[str]:
     text = re.sub(r"```.*?(?:```|\Z)", " ", plain(turn.assistant), flags=re.S)
     # after a yes or a no, the first sentence alone may have the result ("Okay, I left it as it
     # is.")
-    text = _OPENING.sub("", text) if is_assent(turn.user) else _LEAD_IN.sub("", text)
-    sentences = [_one_line(s).lstrip("-*#>0123456789. ") for s in _SENTENCE.split(text)]
-    sentences = list(
-        dict.fromkeys(s for s in sentences if len(s) > 3 and not s.startswith(("<", "|")))
-    )
+    bare = _OPENING.sub("", text) if is_assent(turn.user) else _LEAD_IN.sub("", text)
+    if not bare.strip() and not _COURTESY.match(text):  # "I will not."
+        bare = text
+    sentences = [_LIST_SIGN.sub("", _one_line(s)) for s in _SENTENCE.split(bare)]
+    sentences = [s for s in sentences if len(s) > 3 or _FACT.search(s)]
+    sentences = list(dict.fromkeys(s for s in sentences if not s.startswith(("<", "|"))))
     sentences = [s for s in sentences if not _INTENT.match(s)] or sentences[-1:]
     if not sentences:
         return []
