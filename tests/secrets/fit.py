@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import memsearch_engine.secrets
 import numpy as np
-from memsearch_engine.secrets import named, prose
+from memsearch_engine.secrets import bare, named, prose
 from memsearch_engine.secrets.evidence import PossibleSecret, features
 from memsearch_engine.secrets.judge import is_reference
 
@@ -28,11 +28,11 @@ WEIGHTS = Path(memsearch_engine.secrets.__file__).parent / "weights.json"
 SECRETS = (
     *("positive", "positive_more", "heldout", "shapes", "collateral"),
     *("unseen", "unseen2", "unseen3", "unseen4", "unseen5", "unseen6", "unseen7"),
-    *("unseen8", "trained", "siblings", "spoken"),
+    *("unseen8", "trained", "trained2", "siblings", "spoken"),
 )
 #: How much an example counts. A hidden word makes a note useless, so a word of the corpus counts
 #: more than a value with digits or symbols.
-SECRET, BESIDE, RECORDED, WORD, CORPUS = 6.0, 2.0, 26.0, 1.5, 0.3
+SECRET, BESIDE, RECORDED, WORD, CORPUS = 6.0, 2.0, 40.0, 1.5, 0.3
 SPOKEN = 2.0  # sentences made of 127 patterns, so seven are hardly more than one
 RARE = 3  # features of fewer examples get no weight
 RIDGE, STEPS, RATE, SMALLEST = 1.0, 1500, 0.03, 0.1
@@ -54,7 +54,7 @@ class Example(NamedTuple):
 
 
 def found(text: str) -> Iterator[PossibleSecret]:
-    for candidate in (*named.candidates(text), *prose.beside(text)):
+    for candidate in (*named.candidates(text), *prose.beside(text), *bare.candidates(text)):
         if not is_reference(text[candidate.start : candidate.stop]):
             yield candidate
 

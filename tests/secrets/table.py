@@ -76,6 +76,7 @@ def main() -> None:
             "unseen",
             *(f"unseen{n}" for n in range(2, 10)),
             "trained",
+            "trained2",
             "shapes",
             "siblings",
         )

@@ -27,7 +27,6 @@ HERE = Path(__file__).parent
 #: Known to be missed: nothing around the value says that it is one, or it reads like a word.
 MISSED = {
     "plus/prose-en-4",
-    "plus/bytes-5",
     "plus/terraform-json",
     "plus/totp-groups-lower",
 }
@@ -125,17 +124,21 @@ def test_shapes_of_later_sets(tmp_path, name, allowed):
     assert len(left) <= allowed, left
 
 
-@pytest.mark.parametrize(("name", "allowed"), [("unseen8", 1), ("trained", 12)])
+@pytest.mark.parametrize(("name", "allowed"), [("unseen8", 1), ("trained", 12), ("trained2", 16)])
 def test_sets_of_the_newest_fit(tmp_path, name, allowed):
-    """Eight of 150 and 89 of 845 lines were missed before rules were made for their kinds."""
+    """Eight of 150 and 89 of 845 lines were missed before rules were made for their kinds, and 44
+    of the 390 lines of ``trained2`` that three people wrote who did not know the rules.
+    """
     left, _ = table.missed(name, Home(tmp_path))
     assert len(left) <= allowed, left
 
 
 def test_a_set_that_no_weight_was_fitted_to(tmp_path):
-    """28 of 202 lines were missed when the set was measured, and no rule was made for them."""
+    """28 of 202 lines were missed when the set was measured. The names of the missed kinds were
+    known when rules were made since, but not the lines.
+    """
     left, _ = table.missed(table.MEASURED, Home(tmp_path))
-    assert len(left) <= 28, left
+    assert len(left) <= 15, left
 
 
 def test_prose_that_mentions_passwords_stays(tmp_path):
@@ -275,6 +278,59 @@ def test_words_that_describe_a_password_stay(text, tmp_path):
 )
 def test_arguments_and_lists_of_settings_with_a_password(text, secret, tmp_path):
     assert secret not in redact(text, Home(tmp_path))[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        # no name: the value alone shows it
+        ("/opt/wildfly/bin/setup --quiet 'meadow#7223Saffron'", "meadow#7223Saffron"),
+        (
+            "nuget push x.nupkg dyiXQyK03t4kavuii3vAXpv4z2ppKt8F -s x",
+            "dyiXQyK03t4kavuii3vAXpv4z2ppKt8F",
+        ),
+        # below a line that names it, or a command that prints it
+        ("$ argocd admin initial-password\ndyGL0qlWslCkyr3c\n", "dyGL0qlWslCkyr3c"),
+        (
+            "$ openssl rand -hex 16\n0d9f945ffa4d1278220ad2cf1337349e",
+            "0d9f945ffa4d1278220ad2cf1337349e",
+        ),
+        ("Password was reset.\nNew value: T+f=5w2-S21A3BKBvFXm", "T+f=5w2-S21A3BKBvFXm"),
+        ('(gdb) p cfg->password\n$1 = 0x55d0 "iCDmO46ayJKP4G"', "iCDmO46ayJKP4G"),
+        # an entry of a section that is named so
+        ("[admins]\nkim = relax-Sofa-1999\n", "relax-Sofa-1999"),
+        # a link that opens what it leads to
+        ("https://x.org/reset-password/friyitcgw8dtirkfhoopelrmldsm8zp", "friyitcgw8dtirkf"),
+        # brackets and all other characters of a generated password
+        ("Login: kim\nSenha: Nq8)vLw4zT\n", "Nq8)vLw4zT"),
+        ("A temporary password is generated for root@h: kd2;Yq8f>wLu", "kd2;Yq8f>wLu"),
+        ("ConvertTo-SecureString 'Bck$upN1ght!ly' -AsPlainText", "Bck$upN1ght!ly"),
+        ('db.setPassword(QStringLiteral("Ki0sk-lobby-West"));', "Ki0sk-lobby-West"),
+        # other names and verbs
+        ("die Geheimzahl fürs Display ist 2084", "2084"),
+        ("DB_PASSWORD vale `m9Zt_Qu4dro`", "m9Zt_Qu4dro"),
+        ("sorry typo in the password, should be Mercury_rises7", "Mercury_rises7"),
+        ("链接 pan.x.cn/s/1 提取码: k7mq", "k7mq"),
+    ],
+)
+def test_values_that_are_named_elsewhere_or_not_at_all(text, secret, tmp_path):
+    assert secret not in redact(text, Home(tmp_path))[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "See String#to_i2 and Array#each_slice2 for the difference",
+        "trace id 4bF92f3577B34dA6a3Ce929d0E0e4736 in Jaeger",
+        "https://github.com/x/auth/blob/4d229bf9f583d593aa103287aee0a77c9fbc3a79/a.py#L6",
+        "sha256sum token.bin\n9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        "[users]\nshell = /bin/bash\nhome = /home/kim\n",
+        "request id is 50539c62-4aa5-4d1f-b14c-147a29dd3996, it says invalid api key",
+        "пароль приходит из переменной окружения PGPASSWORD",
+    ],
+)
+def test_what_only_looks_generated_stays(text, tmp_path):
+    assert redact(text, Home(tmp_path))[0] == text
 
 
 def test_all_groups_of_words_are_found_at_once():

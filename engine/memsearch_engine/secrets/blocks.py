@@ -152,6 +152,64 @@ def kubernetes(text: str) -> Iterator[Span]:
                 yield data.start(2) + value.start(1), data.start(2) + value.end(1), "k8s-secret"
 
 
+# -- sections whose entries are secrets: [admins] of an INI file, "passwords:" of YAML
+_GROUPS = "admins|users|passwords|passwd|secrets|credentials?|tokens|api_?keys|logins|accounts"
+_SECTION = re.compile(
+    rf"(?im)^(?P<indent>[ \t]*)(?:\[[\"']?(?:[\w .-]{{1,40}}[. _-])?(?P<ini>{_GROUPS})[\"']?\]|"
+    rf"[\"']?(?:[\w.-]{{1,40}}[._-])?(?:{_GROUPS})[\"']?[ \t]*[:=][ \t]*\{{?)[ \t]*(?:[#;].*)?\n"
+)
+_ENTRY = re.compile(
+    r"([ \t]*)[\"']?[\w.@/-]+[\"']?[ \t]*[:=][ \t]*[\"']?([^\s\"']{6,200})[\"']?,?[ "
+    r"\t]*(?:[#;].*)?(?:\n|$)"
+)
+
+
+def sections(text: str) -> Iterator[Span]:
+    """Values of the entries directly below a heading such as ``[admins]`` or ``passwords:``."""
+    for heading in _SECTION.finditer(text):
+        place = heading.end()
+        while entry := _ENTRY.match(text, place):
+            if not heading["ini"] and len(entry[1]) <= len(heading["indent"]):
+                break
+            if is_mixed(entry[2]):
+                yield *entry.span(2), "config-password"
+            place = entry.end()
+
+
+# -- the only word of a line, below a line that names it or a command that prints it
+_ALONE = linear.compile(
+    r"(?im)^[ \t>|*-]{0,8}(?:(?:=>|Out\[\d+\]:|\$\d+ =(?: 0x[0-9a-f]+)?|(?:(?:new|generated|its|"
+    r"your|"
+    r"temporary|initial|the) )?(?:value|password|secret|token|key):)[ \t]{1,4})?"
+    r"[\"'`]?([^\s\"'`<>|,]{8,200})[\"'`]?[ \t\r]*$"
+)
+_ABOVE = re.compile(
+    r"(?i)passw|pwd|passphrase|secret|token|credential|cookie|login|(?:api|access|auth|master|"
+    r"private|"
+    r"activation|license|recovery|encryption|signing|shared)[ _-]?(?:key|code)s?|"
+    r"\b(?:pass show|op (?:read|item)|secret-tool|get-parameter|versions access)\b"
+)
+_PRINTS = re.compile(
+    r"(?i)(?:passw(?:or)?ds?|secrets?|tokens?|api_?key|_key|authkeys?|credentials?|cookie|"
+    r"secret_key_base)\b|(?:master|private|secret|access)\.?-?key|rand -(?:hex|base64)|pwgen|"
+    r"urandom|genkey|genpsk|token_hex|token_urlsafe|uuidgen"
+)
+_SUM = re.compile(r"(?i)-----|sha\d*sum|md5|digest|commit|git log|checksum|fingerprint")
+_PRINTED = re.compile(r"[A-Za-z0-9+/_.-]{16,200}={0,2}")
+
+
+def printed(text: str) -> Iterator[Span]:
+    """Words alone in a line, below a line that names a secret."""
+    for match in _ALONE.finditer(text):
+        value = match[1]
+        above = text[max(0, match.start() - 400) : match.start()].rstrip("\n").split("\n")[-2:]
+        known = _PRINTED.fullmatch(value) and mixed(value) and _PRINTS.search(above[-1])
+        if (known or (is_mixed(value) and _ABOVE.search("\n".join(above)))) and not (
+            _SUM.search(above[-1]) or is_reference(value)
+        ):
+            yield *match.span(1), "prompt-password"
+
+
 # -- cookies: in headers and in the jar of a program
 _COOKIES = re.compile(
     r"(?i)(?:\bcookies?\b[\"']?(?:\s?[:=]|\s)|\s(?:-b|--cookie)[ =]|"
@@ -500,7 +558,7 @@ def is_passphrase(value: str, *, named: bool) -> bool:
             phrases.
     """
     words = re.split(r"[ -]+", value.strip())
-    plain = all(re.fullmatch(r"[^\W\d_]{2,12}[0-9!]{0,3}", word) for word in words)
+    plain = all(re.fullmatch(r"[^\W\d_]{1,12}[0-9!]{0,3}", word) for word in words)
     return (
         len(words) >= 4
         and plain

@@ -95,6 +95,13 @@ LETTERS: tuple[Rule, ...] = (
         r"\b(?:echo|printf)[ ](?:-\w+[ ])?[\"'][^\s\"'\\]{4,100}\\n([^\s\"'\\$<>]{4,100})"
         rf"(?:\\n)?[\"']\s*\|\s*{_PIPED}",
     ),
+    rule(
+        "share-code",
+        "码 碼",
+        r"(?:提取码|访问码|取件码|解压码|解压密码|分享码|验证码|提取碼|驗證碼)"
+        r"[ ]?[:：是为]?[ ]{0,2}([A-Za-z0-9]{4,20})",
+    ),
+    _argument("add-user.sh", r"(?:-u[ \t]+)?\w\S{0,40}(?:[ \t]+-p)?"),
     _argument("ldappasswd", "-[sa]"),
     _argument(r"knife check_\w{2,20}", "-[pP]", words="knife check_"),
     _argument("htpasswd", r"(?:-\w+\s+){0,4}-\w{0,4}n\w{0,4}\s+(?:-\w+\s+){0,4}[\w.@]\S{0,80}"),
@@ -109,7 +116,7 @@ LETTERS: tuple[Rule, ...] = (
     rule(
         "directory-password",
         "{plain} {clear} {cleartext}",
-        rf"(?i)\{{(?:plain|clear|cleartext)\}}{_V}",
+        r"(?i)\{(?:plain|clear|cleartext)\}([^\s:\"'<>]{4,200})",
     ),
     rule("command-password", "nickserv", rf"(?i)nickserv\s+identify\s+(?:\S{{1,40}}[ \t]+)?{_V}"),
     rule("command-password", "createuser", rf"\bcreateUser\s+\S{{1,40}}\s+\w{{2,8}}\s+{_A}"),
@@ -215,10 +222,13 @@ LETTERS: tuple[Rule, ...] = (
     rule(
         "call-password",
         "tochararray",
-        r"(?i)(?:key|pass|spec|store|ssl|p12)[^\n\"']{0,80}(?:[\"'][^\n\"']{0,80}[\"'][^\n\"']{0,40})?"
+        r"(?i)(?:key|pass|spec|store|ssl|"
+        r"p12)[^\n\"']{0,80}(?:[\"'][^\n\"']{0,80}[\"'][^\n\"']{0,40})?"
         rf"[\"']{_L}[\"']\.toCharArray\(\)",
     ),
-    rule("call-password", ".auth(", rf"\.auth\(\s{{0,4}}[\"']{_L}[\"']\s{{0,4}}\)"),
+    rule(
+        "call-password", ".auth( :auth( >auth(", rf"[.:>]auth\(\s{{0,4}}[\"']{_L}[\"']\s{{0,4}}\)"
+    ),
     rule(
         "config-password",
         "_authtoken _password",
@@ -330,7 +340,51 @@ SHAPES: tuple[Rule, ...] = (
         r"(?i)network_?key[\"']?\s?[:=]\s?\[\s{0,20}((?:(?:0x)?[0-9a-f]{1,3},\s{0,20}){15}"
         r"(?:0x)?[0-9a-f]{1,3})",
     ),
+    rule(
+        "prompt-password",
+        "random_password",
+        r"random_password[^\x00]{0,400}?\"(?:result|bcrypt_hash)\":\s?\"([^\"\n]{8,200})\"",
+    ),
+    rule("protocol-password", ".erlang.cookie", r"\.erlang\.cookie[^\n]*\n([A-Z0-9]{12,64})\b"),
+    rule("protocol-password", "setcookie", r"-setcookie[ =][\"']?([A-Z]{12,64})\b"),
+    rule(
+        "cookie",
+        "true false",
+        r"(?im)[ \t](?:TRUE|FALSE)[ \t]+/\S*[ \t]+(?:TRUE|FALSE)[ \t]+\d+[ "
+        r"\t]+(?:\S{0,40}(?:sess|sid|"
+        r"auth|token|login|remember|jwt|secure|id|sso)\S{0,40}[ \t]+(\S{8,1000})|\S+[ "
+        r"\t]+(\S{32,1000}))",
+    ),
+    rule(
+        "private-key-hex",
+        "0x",
+        r"(?i)(?:accounts\\?[\"']?:?[ ]?[(\[]|wallet\(|signer\(|private_?keys?\W{1,6}|"
+        r"(?:fromkey|from_key|privatekeytoaccount)\()\s{0,20}[\"'`](0x[0-9a-f]{64})\b",
+    ),
+    rule("wordpress-salt", "define(", r"define\(\s*'\w{0,40}(?:KEY|SALT)',\s*'([^'\n]{32,200})'"),
+    rule(
+        "encryption-key",
+        "key",
+        r"(?i)(?:crypt|user|cipher|secret|api)[^\n]{0,80}?[\"']key[\"']\s?(?:=>|"
+        r":)\s?[\"']([0-9a-f]{32,64})"
+        r"[\"']",
+    ),
+    rule("command-password", "-k -t", r"[ \t]-[kKt][ \t]([0-9a-f]{32,64})\b"),
+    rule("k3s-token", "k10", r"\b(K10[0-9a-f]{64}::[\w.-]{1,60}:[A-Za-z0-9._-]{16,80})"),
     rule("sim-puk", "puk", r"\bPUK[12]?[ \t]*(?:is|:|=)?[ \t]*(\d{8})\b"),
     rule("protocol-password", "auth ", r"(?m)\bAUTH (?:PLAIN|LOGIN) ([A-Za-z0-9+/]{12,}={0,2})"),
     rule("mailgun-key", "key-", r"(?:^|[^\w-])(key-[0-9a-z]{32})(?:[^0-9a-z]|$)"),
+)
+
+#: Links that open what they lead to, by a random part of the path.
+LINKS: tuple[Rule, ...] = (
+    rule(
+        "link-token",
+        "http",
+        r"(?i)https?://[^\s\"'<>]{0,200}?(?:[/#][a-z_-]{0,20}(?:secret|reset|passw\w{0,12}|magic|"
+        r"invit\w{0,8}|login|signin|activat\w{0,4}|verif\w{0,8}|confirm\w{0,8}|share|send|hooks?|"
+        r"webhooks?|token|auth|private|otp|catch|ping|key)[a-z_-]{0,20}[/#=]|/private-|/s[#/]|"
+        r"/p/|(?:hc-ping|infura|alchemy|quiknode|ankr|make|zapier)\.(?:com|io|pro)/|/push/|"
+        r"\.com/\w{4,20}#)(?:v?\d\w{0,20}/|[a-z]{2}/|catch/|push/){0,3}?([A-Za-z0-9_-]{16,400})",
+    ),
 )

@@ -20,10 +20,12 @@ from memsearch_engine.secrets.judge import (
     IN_CODE,
     NAME_OF_CODE,
     NO_SECRET,
+    ODD_CASE,
     SYMBOLS,
     is_certain,
     is_chosen,
     is_reference,
+    mixed,
     shape,
     wordy,
 )
@@ -33,7 +35,8 @@ Span = tuple[int, int, str]
 #: more, as do values without a connector to their name.
 THRESHOLD, WORD_THRESHOLD = -1.0, 0.0
 _NO_VALUE = re.compile(
-    r"(?i)(?:public[_-]?key(?:token)?|url|uri|_file|path|name|policy|rotation|header|count|type|(?:^|[^t])_id|_ids|endpoint|ttl|arn)$"
+    r"(?i)(?:public[_-]?key(?:token)?|url|uri|_file|path|name|policy|rotation|header|count|type|"
+    r"(?:^|[^t])_id|_ids|endpoint|ttl|arn)$"
 )
 #: What a name denotes; the first pattern that matches decides.
 _KINDS = (
@@ -41,16 +44,20 @@ _KINDS = (
     (
         "password",
         re.compile(
-            r"(?i)pass|pwd|psk|pre-?shared|密|口令|pw$|senha|contrase|mot|kenn|пароль|비밀|parola|パス|"
-            r"wachtwoord|has[łl]|l[öo]senord|adgangskode|kodeord|[şs]ifre|mdp$|clave$|hesl|salasana|jelsz|лозинк|khẩu|sandi|"
+            r"(?i)pass|pwd|psk|pre-?shared|密|口令|pw$|senha|contrase|mot|kenn|пароль|비밀|"
+            r"parola|パス|"
+            r"wachtwoord|has[łl]|l[öo]senord|adgangskode|kodeord|[şs]ifre|mdp$|clave$|hesl|"
+            r"salasana|jelsz|лозинк|khẩu|sandi|"
             r"암호|비번"
         ),
     ),
     (
         "secret of",
         re.compile(
-            r"(?i)(?:client|app|api|shared|webhook|hub|session|jwt|signing|cookie|hmac|auth|consumer)"
-            r"[_.-]?secret$|api[_.-]?key$|(?:^|_)SECRET(?:_KEY)?$|^x-[\w-]{0,40}(?:token|secret|key)$"
+            r"(?i)(?:client|app|api|shared|webhook|hub|session|jwt|signing|cookie|hmac|auth|"
+            r"consumer)"
+            r"[_.-]?secret$|api[_.-]?key$|(?:^|_)SECRET(?:_KEY)?$|^x-[\w-]{0,40}(?:token|secret|"
+            r"key)$"
         ),
     ),
     ("variable", re.compile(r"(?:^|_)(?:TOKEN|[A-Z]+_KEY)$")),
@@ -65,6 +72,8 @@ _KINDS = (
 _LINKED = frozenset(
     ("certain", "chosen", "symbol", "plain form", "name of code", "in code", "known")
 )
+_LETTERS = re.compile(r"[^\W\d_]{4,}")
+_STRICT = frozenset(("near", "near key", "word", "bare", "bare cased", "bare long", "bare words"))
 _EDGES = (5, 6, 8, 12, 16, 24, 40)
 
 
@@ -102,7 +111,7 @@ def secrets_among(candidates: Iterable[PossibleSecret], text: str) -> Iterator[S
     weights = _weights()
     for one in candidates:
         value = text[one.start : one.stop]
-        plain = value.isalpha() or one.link in ("near", "near key", "word")
+        plain = value.isalpha() or one.link in _STRICT
         least = WORD_THRESHOLD if plain else THRESHOLD
         if not is_reference(value) and least < sum(
             weights.get(feature, 0.0) for feature in features(one, value)
@@ -146,6 +155,8 @@ def _of_value(value: str) -> tuple[str, str, list[str]]:
             ("in code", bool(IN_CODE.search(value))),
             ("not ascii", not value.isascii()),
             ("known", value.lower() in common_words()),
+            ("no words", mixed(value) and len(value) >= _EDGES[2] and not has_word(value)),
+            ("odd case", bool(ODD_CASE.search(value))),
         )
         if holds
     ]
@@ -166,6 +177,11 @@ def _weights() -> dict[str, float]:
 def common_words() -> frozenset[str]:
     """Return common words. ``tests/secrets/words.py`` makes their list and names its sources."""
     return frozenset(_read("words.txt").split())
+
+
+def has_word(value: str) -> bool:
+    """Whether letters in a row in *value* are a common word."""
+    return any(run in common_words() for run in _LETTERS.findall(value.lower()))
 
 
 def is_common(value: str) -> bool:

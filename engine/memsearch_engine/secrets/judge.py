@@ -17,8 +17,10 @@ from collections.abc import Callable
 
 _REFERENCE = re.compile(
     r"(?i)^\$|\$\{|\{\{|^<|^%|^\(|^\[|^\{|^@|\*{3}|x{6}|•|…|\.{3}|"
-    r"your[-_]|^op://|^vault:|^arn:|^ENC\[|^/(?![A-Za-z0-9+/]{19,}=+$|[A-Za-z0-9+/]{39}$)|^\./|^~|://|^env:|^file:|"
-    r"^\*\*?/|^unix:|^null$|^none$|^true$|^false$|^[\[<(]?redacted[\])>]?$|^0x(?:[0-9a-f]{1,8}|[0-9a-f]{40})$|"
+    r"your[-_]|^(?:replace|insert|fill)[_-]|^todo|^(?-i:A-Z|a-z)|^op://|^vault:|^arn:|^ENC\[|"
+    r"^/(?![A-Za-z0-9+/]{19,}=+$|[A-Za-z0-9+/]{39}$)|^\./|^~|://|^env:|^file:|"
+    r"^\*\*?/|^unix:|^null$|^none$|^true$|^false$|^[\[<(]?redacted[\])>]?$|^0x(?:[0-9a-f]{1,8}|"
+    r"[0-9a-f]{40})$|"
     r"^HTTP/\d|^--|^~?\^?\d+\.\d+\.\d|^scram-sha|^sha(?:256|384|512)|::|^:|^AAAA[BCE][23]"
 )
 _RUNS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
@@ -29,10 +31,11 @@ _ATTRIBUTE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+!?$")
 _PLACEHOLDER = re.compile(r"__\w+__$|@@\w+@@$|(?:PASSWORD|PASSWD|PASS|PWD|SECRET|TOKEN|KEY)$")
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 #: What services call things by, which opens nothing.
-_ID = re.compile(
+IDENTIFIER = re.compile(
     r"(?:toolu|tool|msg|message|call|chatcmpl|cmpl|req|request|run|thread|asst|file|resp|rs|fc|evt|"
-    r"event|cus|pi|pk|sub|price|prod|acct|in|ch|ses|session|conv|user|org|team|batch|step|vs|pubkey|"
-    r"sha\d*|id)[_-]"
+    r"event|cus|pi|pk|sub|price|prod|acct|in|ch|ses|session|conv|user|org|team|batch|step|vs|"
+    r"pubkey|"
+    r"sha\d*|id|pvc|pod|vol|node|job|task|build|trace|span|tx|order|snap|img|doc|wf)[_-]"
 )
 _FEW_CHARACTERS = 5  # a token with fewer different characters is an example
 
@@ -80,6 +83,22 @@ _METHOD = re.compile(
 SYMBOLS = "!#%&*?+=~^@$§"
 
 
+_CALL = re.compile(r"\w[(\[{]\w*[)\]}]|://|^[/.#-]|\.\.")
+
+
+def is_scrambled(value: str) -> bool:
+    """Whether a value has characters of every kind without order, as generators make it."""
+    return (
+        len(value) >= 10
+        and value.isascii()
+        and not value.isalnum()
+        and mixed(value)
+        and value.lower() != value != value.upper()
+        and not wordy(value, 2.5)
+        and not _CALL.search(value)
+    )
+
+
 def is_written_secret(value: str) -> bool:
     """Whether a word is a secret that prose or a table gives.
 
@@ -93,7 +112,9 @@ def is_written_secret(value: str) -> bool:
         or _METHOD.match(value)
     ):
         return False
-    if re.search(r"://|[()\[\]{}=|\\<>]|\.\.|^[/.#-]|[:…]$|[^\x21-\x7eÀ-ÖØ-öø-ž]", value):
+    if not is_scrambled(value) and re.search(
+        r"://|[()\[\]{}=|\\<>]|\.\.|^[/.#-]|[:…]$|[^\x21-\x7eÀ-ÖØ-öø-ž]", value
+    ):
         return False
     letters = any(char.isalpha() for char in value)
     symbols = any(char in SYMBOLS for char in value.rstrip("!?.…"))
@@ -127,7 +148,7 @@ def is_token(rule: str, value: str) -> bool:
         return (
             value.lower() != value != value.upper()
             and sum(map(str.isdigit, value)) >= _DIGITS
-            and not (wordy(value, 2.4) or _ID.match(value))
+            and not (wordy(value, 2.4) or IDENTIFIER.match(value))
         )
     if rule in ("hf-token", "github-token", "slack-token"):
         return len(set(value[8:])) >= _FEW_CHARACTERS
@@ -206,6 +227,20 @@ _ORDINARY = frozenset(
     "vaadittu unverändert inchangé "
     "inchangée "
     "obligatoriskt obligatorisk pakollinen povinne vereist wymagana wymagany salah benar kosong "
+    "vide vides vacía vacío vazia vazio vuota vuoto leeg puste tom tomt boş пустой порожній kosong "
+    "guardada guardado gravada gravado salva salvata salvato enregistré opgeslagen zapisane sparas "
+    "lagras hämtas läses gespeichert hinterlegt приходит хранится берётся читается лежит меняется "
+    "зберігається wordt komt staat pochodzi jest saklanıyor okunuyor geliyor laga lagao dalo karo "
+    "nahi trong được lưu phải moet musi måste skal täytyy pitää должен должна повинен musí kell "
+    "trebuie "
+    "πρέπει harus mindestens legalább alespoň najmniej minst mindst vähintään ít nhất minimal "
+    "minstens "
+    "almeno moins menos минимум gelesen geladen vergeben lue lues leída lida letta letto gelezen "
+    "czytane czytany wczytane pobierane läst læst luetaan tallennetaan okunur tutuluyor čteno "
+    "uloženo "
+    "citită stocată tárolva olvassa primaria primaire primária primario primär chiffré cifrada "
+    "crittografata versleuteld szyfrowane kryptert krypterat salattu зашифрован шифруется "
+    "disimpan diambil dibaca "
     "wajib ugyldig ugyldigt felaktig forkert vanhentunut virheellinen unchanged".split()
 )
 #: Words of sentences, which a phrase that somebody chose does not have.
@@ -219,8 +254,13 @@ _NAMES_ITSELF = re.compile(
     r"(?i)passw|passphr|passcode|de passe|^pass$|^mypass|^yourpass|pwd|secret|token|"
     r"credential|keyfile|passwort|kennwort|senha|contrase|wachtwoord|placeholder|"
     r"has[łl]o|redact|xxxx|\*\*\*|^your|^my[_-]|^some|^the[_-]|^test(?:ing)?$|"
-    r"^change[_-]?(?:it|me|this)(?:[^\W\d]|$)|^replace|^insert|^enter[_-]|^put[_-]|^user|^os\.|^self\.|^this\.|"
+    r"^change[_-]?(?:it|me|this)(?:[^\W\d]|$)|^replace|^insert|^enter[_-]|^put[_-]|^user|^os\.|"
+    r"^self\.|^this\.|"
     r"^process\.|^env[._]|^config\.|^req\.|^None$|^null$|^NULL$|^True$|^undefined$|here$"
+)
+#: A capital in the middle of a word or a name with two kinds of joints, which no identifier has.
+ODD_CASE = re.compile(
+    r"\b[a-z]{1,2}[A-Z][a-z]*[-_.][a-z]|[a-z]-\w*[a-z]_[A-Za-z]|[a-z]_\w*-[A-Za-z]"
 )
 _CAPITALS = re.compile(r"[A-Z][A-Z_]*$")
 _LETTERS_ONLY = re.compile(r"[^\W\d_a-z]?[^\W\d_A-Z]{6,39}$")
@@ -244,7 +284,10 @@ _STATES = frozenset(
 _HEX = re.compile(r"(?=.{0,400}\d)(?=.{0,400}[A-Fa-f])[0-9a-fA-F]{16,}")
 FAKE = re.compile(r"(?i)key|test|fake|mock|dummy|needed|example|sample")
 _CAMEL = re.compile(r"[A-Za-z][a-z]+(?:[A-Z][a-z]*)+$")
-_SNAKE = re.compile(r"[A-Za-z]\w*_\w*$|[a-z]+(?:\.[a-z0-9]+)+$")
+_SNAKE = re.compile(
+    r"(?:[a-z][a-z0-9]*|[A-Z][A-Z0-9]*|[A-Za-z]+)_(?:[a-z0-9_]*|[A-Z0-9_]*|[A-Za-z_]*)$|"
+    r"[a-z]+(?:\.[a-z0-9]+)+$"
+)
 _SHORTEST, _LONGEST = 4, 400
 _DIGITS = 2  # fewer may number a name, such as "userPassword2"
 
@@ -276,6 +319,8 @@ def is_chosen(value: str) -> bool:
         return False
     if _FILE.search(value):
         return False
+    if ODD_CASE.search(value):
+        return True
     if any(char.isdigit() or char in SYMBOLS for char in value):
         return any(char.isalpha() for char in value) or len(value) >= 6
     if _WORDS_ONLY.match(value):
@@ -337,7 +382,9 @@ def is_in_place(rule: str, value: str) -> bool:
 
 #: Identifiers, encodings and numbered documents.
 NAME_OF_CODE = re.compile(
-    r"[A-Z][a-z]+-(?:19|20)\d\d|[A-Za-z_][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+|"
+    r"[A-Z][a-z]+-(?:19|20)\d\d|[a-z]+(?:-[a-z0-9]+)*-v\d+|[A-Za-z]+-\d+(?:\.\d+)+|"
+    r"[A-Z]{2,8}(?:-\d+)+|"
+    r"[a-z_][a-z0-9]*(?:_[a-z0-9]+)+|[A-Z_][A-Z0-9]*(?:_[A-Z0-9]+)+|[A-Za-z]+(?:_[A-Za-z]+)+|"
     r"_\w+|(?:base|b|utf-?)\d\d\S*|a-z\S*|\w+![a-z]"
 )
 #: Characters of a path, a call or an attribute.

@@ -13,12 +13,15 @@ from typing import Any
 
 from memsearch_engine.secrets import linear
 from memsearch_engine.secrets.evidence import PossibleSecret, Span, kind, labels, secrets_among
+from memsearch_engine.secrets.judge import is_scrambled, uncased
 
 NAMES = linear.compile(
     r"(?i)pass(?:word|wd|phrase|code|wort|ord)s?|kennwort|senha|"
     r"contrase(?:ñ|n)a|mot[ _]de[ _]passe|parola d'ordine|пароль|"
     r"secret[_ -]?id|secret[_ -]?key(?:[_-]?base)?|secret(?:access)?key|secret|"
-    r"api[_ -]?key|app[_-]?key|access[_ -]?key(?:[_-]?secret)?|"
+    r"api[_ -]?key(?:_private)?|app(?:lication)?[_-]?keys?|(?:des|routing|setup)[_-]?key|"
+    r"(?:auth|hash|password|secure|session|nonce|cookie|token)"
+    r"[_-]?salt|pepper|access[_ -]?key(?:[_-]?secret)?|"
     r"(?:account|license|master|local|admin|auth|encryption|deploy|private)[._-]?key|"
     r"pre?-?shared[_-]?key|token|client-key-data|session[_-]?id|"
     r"credentials?|creds|密码|密碼|口令|密钥|密鑰|令牌|パスワード|비밀번호|"
@@ -32,7 +35,8 @@ NAMES = linear.compile(
 )
 #: Only without a letter beside them, or at the end of a compound ("bindpw", "keystorePass").
 _SHORT_NAMES = linear.compile(
-    r"(?i)pwd|psk|pass|pw|auth|pat|mdp|app_?id|\b(?:pin|otp)\b|(?-i:[A-Z0-9]_KEY|[a-z]Key)"
+    r"(?i)pwd|psk|pass|pw|auth|pat|mdp|app_?id|\b(?:pin|otp)\b|(?-i:[A-Z0-9]_KEY|[a-z]Key|"
+    r"[A-Z]-KEY|[a-z]-[Kk]ey)"
 )
 _COMPOUND = linear.anchored(
     r"(?:[a-z0-9]Key|[A-Z0-9]_KEY|[A-Za-z0-9]Pass|[a-z0-9]P[Ww][Dd]?|[a-z0-9]Psk|"
@@ -53,8 +57,8 @@ _VALUE = linear.anchored(
     r"(?P<close>\\{0,3}[\"'`\]*)]{0,6})[ \t]{0,20}(?P<type>:[ \t]?&?[A-Za-z]{2,12}[ \t]?(?==))?"
     r"(?P<sep>:=|=>|<-|=|:|：|,[ \t]?(?=[\"'])|是|为：|为|は|"
     r"\|(?=[ ]))[ \t]{0,20}(?:\x1b\[[0-9;]*m)?\\{0,3}\*{0,2}[ \t]?"
-    rf"(?:[bBrRuUfF]{{1,2}}(?=[\"']))?(?P<q>[{_QUOTE}]?)[ \t]?"
-    rf"(?P<v>[^\s{_QUOTE},;,。，；、）)\]}}<>\\\x00\x1b|&]{{4,4000}})"
+    rf"(?:[bBrRuUfFLNc@$]{{1,2}}(?=[\"']))?(?P<q>[{_QUOTE}]?)[ \t]?"
+    rf"(?P<v>[^\s{_QUOTE},;,。，；、）)\]}}<>\\\x00\x1b|&]{{1,4000}})"
 )
 _QUOTED = linear.anchored(
     r"[\"'\]]{0,2}[ \t]{0,3}(?P<sep>[=-]>|<-|=|:|,|(?<= )to(?= ))[ \t]{0,12}"
@@ -63,9 +67,11 @@ _QUOTED = linear.anchored(
     r"(?P<q>[\"'])(?P<v>(?:(?!(?P=q))[^\n]){4,200})(?P=q)"
 )
 _PARTICLE = linear.anchored(r"[!-~]{4,200}(?=[\u3040-\u30ff]|[가-힣])")
+#: All of a word up to a blank or a quote: a generated password has brackets, too.
+_WHOLE = linear.anchored(r"[^\s\"'`“”]{8,64}(?<![,;.)])")
 _PSQL = linear.anchored(r"\s+:'\w+'")
 _SPOKEN = linear.anchored(r"(?i)pass(?:word|phrase|wd)?|secret(?:[_-]?key)?|api[_-]?key|auth_key")
-NAMES_IN_A_VALUE = 3
+NAMES_IN_A_VALUE, SHORTEST, CUT = 3, 4, 8
 _KEY_LINE = linear.anchored(r"[ \t>+-]{0,16}(?:(?:export|env|set|-)[ \t]+)?[\"'*]{0,3}[\w.:/$@-]*$")
 _COMPOUND_KEY = linear.anchored(r"[A-Za-z0-9][_.][A-Za-z0-9]|[a-z][A-Z]")
 _END_OF_VALUE = linear.anchored(
@@ -76,7 +82,7 @@ _MOUNT = linear.anchored(r"[ \t]+(?://|\\\\|/)")
 
 # -- other connectors, each directly after the name
 _OPTION = linear.anchored(
-    r"(?:[ \t]*=[ \t]*|[ \t]+)(?:\"(?P<a>[^\"\n$<]{4,200})\"|'(?P<b>[^'\n$<]{4,200})'|"
+    r"(?:[ \t]*=[ \t]*|[ \t]+)(?:\"(?P<a>[^\"\n$<]{4,200})\"|'(?P<b>[^'\n$<][^'\n<]{3,200})'|"
     r"(?P<c>[^\s\"'`$<>|;,(){}\[\]\\/&*-][^\s\"'`|;<>\\]{3,200}))"
 )
 _AFTER_WORD = linear.anchored(r"[ \t]*(?:$|\n)|[ \t]+(?:-|/|>|\||&&|\S*[.:@/=]\S)")
@@ -96,17 +102,18 @@ _NESTED = linear.anchored(
     r"(?:\\?[\"']?(?:type|sensitive|description|label|"
     r"ephemeral|nullable|sync|scope)\\?[\"']?\s{0,8}[:=][^\n]{0,100}\n\s{0,20}){0,3}"
     r"\\?[\"']?(?:value|default|defaultvalue|val)\\?[\"']?\s{0,8}[:=]\s{0,4}"
-    r"(?:\\?\"(?P<a>[^\"\n$<\\]{4,300})\\?\"|'(?P<b>[^'\n$<]{4,300})'|"
+    r"(?:\\?\"(?P<a>[^\"\n$<\\]{4,300})\\?\"|'(?P<b>[^'\n$<][^'\n<]{3,300})'|"
     r"(?P<c>[^\s\"'`$<>{}\[\],;(]{4,300})[ \t]*(?:\n|$))",
 )
 _LATER = linear.anchored(
     r"(?i)[\"']?(?:[ \t][^\n|;<]{0,80}?)?(?:[ \t](?:--(?:value|body|secret-string|plaintext|data|"
     r"string)[= ]|(?:-[vb]|/d)[ \t])|<<<|[ ]for[ ][^\n=;]{1,60}=[ \t]{0,8}(?=['\"]))[ \t]{0,8}"
-    r"(?:\"(?P<a>[^\"\n$<]{4,300})\"|'(?P<b>[^'\n$<]{4,300})'|(?P<c>[^\s\"'`$<>|;(]{4,300}))",
+    r"(?:\"(?P<a>[^\"\n$<]{4,300})\"|'(?P<b>[^'\n$<][^'\n<]{3,300})'|(?P<c>[^\s\"'`$<>|"
+    r";(]{4,300}))",
 )
 _DIRECTIVE = linear.anchored(
     r"[ \t]+(?:[07][ \t]+|ENC[ \t]+|(?:[\w.@-]{1,40}|\"\w{1,40}\")[ \t]+(?=[\"']))?"
-    r"(?:\"(?P<a>[^\"\n$<]{4,200})\"|'(?P<b>[^'\n$<]{4,200})'|"
+    r"(?:\"(?P<a>[^\"\n$<]{4,200})\"|'(?P<b>[^'\n$<][^'\n<]{3,200})'|"
     r"(?P<c>[^\s\"'`$<>(){}=:*&-][^\s\"'`<>]{3,200}?))[;)]?[ \t]*(?:#[^\n]*)?(?:\r?\n|$)"
 )
 _FLAG = linear.anchored(r"[ \t]--?[a-z]")
@@ -143,7 +150,7 @@ def candidates(text: str) -> Iterator[PossibleSecret]:
         for span, rule, link, more in _linked(text, key, name, stop):
             if rule == "assigned-secret":
                 value_end = max(value_end, span[1])
-            if span not in seen:
+            if span not in seen and span[1] - span[0] >= SHORTEST:
                 seen.add(span)
                 yield PossibleSecret(*span, rule, kind(key), link, around + more)
 
@@ -228,7 +235,10 @@ def _linked(text: str, key: str, name: Any, stop: int) -> Iterator[_Linked]:
         first_word = _DIRECTIVE_LEAD.fullmatch(text, first, start)
         glued = start > first and not text[start - 1].isspace()
         joint = text[start - 1 : start] in _JOINTS
-        if group != "c" or joint or first_word or _is_foreign(name[0]) or _JOINED.match(match["c"]):
+        wanted = not uncased(match[group])
+        if wanted and (
+            group != "c" or joint or first_word or _is_foreign(name[0]) or _JOINED.match(match["c"])
+        ):
             more = labels(
                 first=first_word, glued=glued, joint=joint, dot=match[group].endswith(".")
             )
@@ -245,6 +255,9 @@ def _assigned(text: str, match: re.Match[str], start: int) -> _Linked:
     sep, begin, end = match["sep"], *match.span("v")
     if particle := _PARTICLE.match(match["v"]):
         end = begin + particle.end()
+    whole = _WHOLE.match(text, begin)
+    if whole and end - begin < CUT < len(whole[0]) and is_scrambled(whole[0]):
+        end = whole.end()
     after = match.end("sep")
     link = sep if sep in _SEPARATORS else "=>" if sep in (":=", "=>", "<-") else "is"
     if sep in "=:" and not text[after : after + 1].strip():

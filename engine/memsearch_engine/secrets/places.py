@@ -16,7 +16,7 @@ _D = (  # with a digit
     r"([^\s\"'`$<>|;,(){}\[\]\\/&*-][\wÀ-ɏ.!#+~?=%^-]{2,40}\d[\w.!#+~?=%^-]{0,20}?)"
     r"(?:$|[\s,;)\"'`]|\.(?:\s|$))"
 )
-_A = rf"(?:\"([^\"\n$<]{{4,200}})\"|'([^'\n$<]{{4,200}})'|`?{_V}`?)"  # an argument
+_A = rf"(?:\"([^\"\n$<]{{4,200}})\"|'([^'\n$<][^'\n<]{{3,200}})'|`?{_V}`?)"  # an argument
 _SECRET = r"(?:passw|passphrase|pwd|secret|token|api_?key|_pass|_pw)"
 _COMMANDS = (
     r"mongo(?:sh|dump|restore|export|import)?|psexec(?:64)?(?:\.exe)?|"
@@ -28,11 +28,14 @@ _COMMANDS = (
 )
 _PIPED = (
     r"(?:sudo\s+-\w*S|(?:sudo\s+(?:-\w+\s+)?)?(?:chpasswd|passwd\b|"
-    r"smbpasswd|cryptsetup|gpg2?\b|openssl\b|kinit\b|docker\s+login|(?:docker|podman)\s+secret\s+create|"
+    r"smbpasswd|cryptsetup|gpg2?\b|openssl\b|kinit\b|docker\s+login|(?:docker|"
+    r"podman)\s+secret\s+create|"
     r"podman\s+login|helm\s+registry\s+login|gh\s+(?:auth|secret)|pass\s+insert|"
     r"wrangler\s+secret|keepassxc-cli\b|(?:gcloud|kubectl|aws|az|glab|fly|flyctl|vercel|"
     r"heroku|doppler|op|bw)\b"
-    r"[^\n|;]{0,80}(?:secret|passw|token)|vault\b|htpasswd\b|age\b|su\b|npx\s+wrangler|hdiutil\b))"
+    r"[^\n|;]{0,80}(?:secret|passw|token)|vault\b|htpasswd\b|age\b|su\b|zfs\b|borg\b|encfs\b|"
+    r"gocryptfs\b|openconnect\b|[\w./-]{0,60}(?:keystore|passwd)\b|"
+    r"\w[\w./-]{0,60}\b[^\n|;]{0,100}-stdin\b|npx\s+wrangler|hdiutil\b))"
 )
 
 #: Judged as chosen passwords, which may have letters only.
@@ -112,7 +115,8 @@ LETTERS: tuple[Rule, ...] = (
     rule(
         "command-password",
         "echo printf yes",
-        rf"\b(?:echo|printf|yes)\s+(?:-\w+\s+)?{_Q}(?:\w+:)?{_V}(?:\\n)?{_Q}\s*\|\s*{_PIPED}",
+        rf"\b(?:echo|printf|yes)\s+(?:-\w+\s+)?{_Q}(?:\w+:)?{_V}(?:\\n)?{_Q}"
+        rf"(?:;[ ]?echo[^\n|;]{{0,100}}\))?\s*\|\s*{_PIPED}",
     ),
     rule(
         "command-password",
@@ -215,7 +219,7 @@ LETTERS: tuple[Rule, ...] = (
     rule(
         "config-password",
         "user",
-        rf"(?im)^(?:acl setuser|user)[ \t]+\S{{1,60}}[ \t][^\n]{{0,80}}?>{_V}",
+        rf"(?im)(?:^|> ?)(?:acl setuser|user)[ \t]+\S{{1,60}}[ \t][^\n]{{0,80}}?>{_V}",
     ),
     rule(
         "config-password",
@@ -323,8 +327,8 @@ LETTERS: tuple[Rule, ...] = (
         r"reset|create|add|"
         r"make|new|with|sql|hash|encrypt|verify|check)_?\w{0,12}(?:passwo?r?d|passphrase))"
         r"\s?[({]\s{0,20}"
-        rf"(?:[\"'][^\"'\n]{{0,120}}[\"']\s{{0,4}},\s{{0,20}}){{0,2}}[bru]?[\"']{_L}[\"']"
-        rf"\s{{0,4}}(?:,[^()\n]{{0,80}})?[)}}]",
+        rf"(?:[\"'][^\"'\n]{{0,120}}[\"']\s{{0,4}},\s{{0,20}}){{0,2}}(?:[\w:.]{{1,40}}\()?[bruL@]?[\"']{_L}[\"']"
+        rf"\s{{0,4}}\)?(?:,[^()\n]{{0,80}})?[)}}]",
     ),
     rule(
         "call-password",
@@ -414,14 +418,21 @@ MIXED: tuple[Rule, ...] = (
     rule(
         "command-password",
         "@",
-        r"(?m)(?:^|[\s\"'=])[\w./\\-]{1,60}:([^\s\"'`$<>|;,@:]{4,100})@"
-        r"(?:(?:\d{1,3}\.){3}\d{1,3}|[\w.-]{1,80}:\d{2,5})(?:[^\w.]|$)",
+        r"(?m)(?:^|[\s\"'=])[\w./\\-]{1,60}:[\"']?([^\s\"'`$<>|;,@:]{4,100})[\"']?@"
+        r"(?:(?:\d{1,3}\.){3}\d{1,3}|[\w.-]{1,80}:(?:\d{2,5}|/))(?:[^.]|$)",
     ),
     rule(
         "prompt-password",
         "password",
         r"(?im)\b(?:temporary|initial|generated|new|default) password[^\n]{0,80}: (\S{6,100})"
         r"[ \t]*$",
+    ),
+    rule(  # how a debugger prints it
+        "assigned-secret",
+        "=[ =( :[ =< some(",
+        r"(?i)(?:passw(?:or)?d|passphrase|pwd|secret|token|api_?key)[\"']?[=:][ "
+        r"]?(?:Some)?[\[(<][\"']?"
+        r"([^\s\[\](){}<>\"',]{6,200})[\"']?[\])>]",
     ),
     rule(
         "user-password",
@@ -436,6 +447,12 @@ MIXED: tuple[Rule, ...] = (
         r"\b[^\n]{0,40}\n[ \t>-]{0,4}"
         rf"[\w.+-]{{1,60}}(?:@[\w.-]{{1,60}})?[ \t]*\n[ \t>-]{{0,4}}{_V}[ \t]*(?:\n|$)",
     ),
+    rule(
+        "user-password",
+        "user login",
+        rf"(?i)\b(?:user(?:name)?|login)[: ]{{1,2}}[\w.@-]{{1,40}}[ ]?[/|,][ "
+        rf"]?(?:pass(?:word)?[: ]{{1,2}})?{_V}",
+    ),
     rule("command-password", "-u", rf"\s-u[ =]?{_Q}[\w.@-]{{1,80}}:{_V}"),
     rule(
         "config-password",
@@ -444,9 +461,16 @@ MIXED: tuple[Rule, ...] = (
     ),
     rule(
         "user-password",
-        "admin root postgres",
-        r"(?im)(?:^|[ \t(\"'`])(?:admin(?:istrator)?|root|postgres)[ \t]?[/:][ \t]?"
+        "admin root postgres @",
+        r"(?im)(?:^|[^a-z0-9_./@-])(?:admin(?:istrator)?|root|postgres|"
+        r"[\w.+-]{1,60}@[\w-]{1,40}\.[\w.]{2,20})"
+        r"(?:[ \t]?[/:|][ \t]?|,[ ])"
         r"([^\s\"'`$<>|;,(){}\[\]\\/:&*.-][^\s\"'`|;<>\\/:.]{7,60})(?:$|[\s\"'`),;.])",
+    ),
+    rule(
+        "config-password",
+        '"',
+        r"(?m)^[ \t]*\"[\w.@-]{1,60}\"[ \t]+\"([^\"\n]{4,200})\"[ \t]*$",
     ),
     rule(
         "licence-key",
@@ -473,7 +497,8 @@ SHAPES: tuple[Rule, ...] = (
     rule(
         "password-hash",
         "$1$ $2a$ $2b$ $2y$ $5$ $6$ $7$ $8$ $9$ $y$ $apr1$",
-        r"(\$2[abxy]\$\d\d\$[./A-Za-z0-9]{53}|\$7\$\d+\$[+/A-Za-z0-9]{8,24}\$[+/A-Za-z0-9=]{22,100}|"
+        r"(\$2[abxy]\$\d\d\$[./A-Za-z0-9]{53}|"
+        r"\$7\$\d+\$[+/A-Za-z0-9]{8,24}\$[+/A-Za-z0-9=]{22,100}|"
         r"\$(?:1|5|6|8|9|y|"
         r"apr1)\$(?:rounds=\d{1,9}\$)?[./A-Za-z0-9$]{0,24}\$[./A-Za-z0-9]{22,100})",
     ),

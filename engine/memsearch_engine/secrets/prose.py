@@ -32,24 +32,28 @@ _LATIN = (
     r"jelsz(?:ó|av|avai?|ava)t?|hesl(?:o|a|em|u)|lozink[aeuo]m?|"
     r"parol(?:ă|a)|geslo|slaptažod[a-z]{1,3}|parool[a-z]?|lykilorð[a-z]{0,2}|contrasenya|"
     r"contrasinal|pasahitz[a-z]{0,2}|fjalëkalim[a-z]{0,3}|nenosiri|mật khẩu|"
-    r"kata sandi(?:nya|mu|ku)?|pwd|pw|pass|credentials?|creds|wi-?fi|wlan"
+    r"kata sandi(?:nya|mu|ku)?|pwd|pw|pass|psk|log-?in|credentials?|creds|wi-?fi|wlan"
 )
 _OTHER = (
     r"парол[а-яії]{0,3}|лозинк[а-я]{1,2}|비밀 ?번호|비번|암호|"
     r"패스워드|パスワード|(?:管理者|ログイン)の?パス|暗証番号|パスフレーズ|合言葉|密码|密碼|口令|"
     r"كلمة (?:المرور|السر)|الباسورد|पासवर्ड|कूटशब्द|κωδικ[α-ωό]{1,4}|συνθηματικ[όο]|"
-    r"סיסמ[א-ת]{1,3}|รหัสผ่าน|رمز عبور|گذرواژه|پاس ورڈ|গোপন নম্বর|পাসওয়ার্ড|கடவுச்சொல்|գաղտնաբառ[ա-և]{0,2}|"
+    r"סיסמ[א-ת]{1,3}|รหัสผ่าน|رمز عبور|گذرواژه|پاس ورڈ|গোপন নম্বর|পাসওয়ার্ড|கடவுச்சொல்|"
+    r"գաղտնաբառ[ա-և]{0,2}|"
     r"პაროლ[ა-ჰ]{0,3}|құпия ?сөз"
 )
-_NAME = compile(rf"(?i)(?:^|[^a-z0-9_.$])(?:{_LATIN})(?:$|[^a-z0-9_(=-])|{_OTHER}")
+_NAME = compile(rf"(?i)(?:^|[^a-z0-9_.$]|(?-i:[A-Z0-9]_))(?:{_LATIN})(?:$|[^a-z0-9_(=-])|{_OTHER}")
 _KEY_NAME = compile(
-    r"(?i)(?:^|[^a-z0-9_.$-])(?:token|(?:this|that|the|my|your|our|api|app|signing|license|"
+    r"(?i)(?:^|[^a-z0-9_.$-]|api-)(?:token|jeton|licen[cs]e|"
+    r"(?:this|that|the|my|your|our|a|api|app|signing|license|activation|"
     r"licence|admin|write|ingest|server|service|account|personal|integration|live|production|"
     r"product|master|encryption|fernet|access|secret|deploy|hmac|private|pre-?shared)"
-    r"[ -]?(?:key|schlüssel|キー)|(?:webhook|client|signing|shared|app|api) secret|"
-    r"chiave|chave|clave|klucz[a-z]{0,3}|sleutel|nyckel[a-z]{0,2}|"
+    r"[ -]?(?:key|schlüssel|キー)|(?:wlan|wi-?fi)[ -]?(?:key|schlüssel|sleutel|code|nyckeln?)|"
+    r"khóa|(?:webhook|client|signing|shared|app|api) secret|"
+    r"chiave|chave|clave|klucz[a-z]{0,3}|(?:toegangs|licentie)?sleutel|"
+    r"(?:zugriffs|zugangs|lizenz)schlüssel|(?:åtkomst|licens)?nyckel[a-z]{0,2}|"
     r"anahtar[ıi]?|clé|schlüssel|avain|klíč|kulcs|geheimnis|segreto|secreto|gizli)(?:$|"
-    r"[^a-z0-9_(=-])|ключ|토큰|トークン|秘密鍵|密钥|密鑰|令牌|키[는가를]? |مفتاح"
+    r"[^a-z0-9_(=-])|ключ|токен[а-я]{0,2}|토큰|トークン|秘密鍵|密钥|密鑰|令牌|키[는가를]? |مفتاح"
 )
 _A = "A-Za-zÀ-ÖØ-öø-ɏͰ-ϿЀ-ӿḀ-ỿ"
 #: A word with a digit or a symbol, or else a plain one.
@@ -59,29 +63,34 @@ _WORD = compile(
 )
 _DIGEST = re.compile(
     r"(?i)\b(?:commit|sha-?\d*(?:sum)?|fixed in|hash|digest|"
-    r"checksum|md5(?:sum)?|etag|uuid|revision|fingerprint|merge)\b"
+    r"checksum|md5(?:sum)?|etag|uuid|revision|fingerprint|merge)\b|提交|コミット|커밋|коммит"
 )
 _USER = re.compile(
     r"(?i)(?:\b(?:user(?:name)?|id|account|benutzer|nutzer|utente|usuario|"
     r"utilisateur|gebruiker|kullanıcı|użytkownik|användare|e-?mail|host|server|"
-    r"version|ticket|issue|branch|file|model)|아이디는?|"
+    r"version|ticket|issue|branch|file|model|ssid|network|netzwerk|réseau)(?: (?:is|ist|est))?|"
+    r"아이디는?|"
     r"账号|пользовател[а-я]{1,3})[ \t]*[:=]?[ \t]*[\"'`]?$"
 )
 #: Characters beside a word of code, but not beside a word of prose.
 _OPENS, _CALLS = frozenset("[{|=<\\.$"), frozenset("([{}|=\\")
 _GIVES = re.compile(
     r"(?i)(?:\b(?:is|was|are|lautet|ist|est|es|era|é|è|är|er|jest|be|to|now|heißt|это|на|de|til|"
-    r"till|equals)|[:=：→—–]|->|=>|[은는이가はを是为為])[ \t]{0,3}"
+    r"till|equals|vale|vaut|luidt|lyder|brzmi|zní|reads|its|it['’]s|so|here|namely|actually|"
+    r"actualy|should be|have)|[:=：→—–]|->|=>|[은는이가はを是为為])[ \t]{0,3}"
     r"(?:now |jetzt |maintenant |ahora |теперь |это |just |still )?[\"'`“„«‘「『《（(【*]{0,3}$"
 )
 _AS_NAME = re.compile(r"(?i)[\"'`”]?\s(?:as|als|como|come|comme|jako|som)\s")
 #: Names that also mean something else.
-_WEAK = frozenset("pass pw pwd wifi wi-fi wlan creds credentials credential".split())
+_WEAK = frozenset(
+    "pass pw pwd psk login log-in wifi wi-fi wlan creds credentials credential".split()
+)
 #: Words before a name whose value follows.
 _LEAD = re.compile(
     r"(?i)(?:\b(?:with|and|using|use|und|mit|et|avec|con|y|e|com|en|met|och|med|i|z|my|mein)"
     r"(?: (?:the|das|dem|le|la|el|il|a|het))?|[,/])[ ]$"
 )
+_BLANK = re.compile(r"\s|$")
 _SHORTEST = 4
 _SEALED = re.compile(r"SealedSecret|encryptedData|ENC\[")
 _BEFORE, _AFTER = 80, 90
@@ -242,10 +251,10 @@ _DESCRIBE = tuple(
             r"^(?:ge|ver|be|ent|er|un|ab|an|auf|aus|ein|zu|über|nicht|noch|hinter|vor)[a-zäöüß]{3,}"
             r"(?:t|en|lich|ig|bar|sch|los)$|[a-zäöüß]+(?:lich|ig|bar|isch|los)$",
         ),
-        (r"(?i)l[öo]sen|adgang|kodeord|passord", r"(?:[aeiy][td]|[dr]t|lig|igt?|ande)$"),
+        (r"(?i)l[öo]sen|adgang|kodeord|passord", r"(?:[aeiy][td]|[dr]t|lig|igt?|ande|[adlr]s)$"),
         (r"(?i)salasan", r"(?:nen|n[uy]t|tt[uy]|t[oö]n|va)$"),
         (r"(?i)[şs]ifre", r"(?:l[iıuü]|s[iıuü]z|m[iı]ş|[dt][iıuü]r?)$"),
-        (r"(?i)пар|лоз", r"(?:[ыио]й|[еёа]н[оаы]?|[её]к|ят|ся)$"),
+        (r"(?i)пар|лоз", r"(?:[ыио]й|[еёа]н[оаы]?|[её]к|[еёиюя]т|ть?ся)$"),
         (r"(?i)has[łl]o|hesl|lozink", r"(?:n[aeyéáý]|t[aeyéáý]|st[ea]|sz[ey])$"),
     )
 )
@@ -260,15 +269,39 @@ _NUMBERED = re.compile(
     r"column|"
     r"method|device|system|office|field|version|password|group)\d+$"
 )
+#: Names of a number that opens something, in Latin and other letters.
+_PIN_NAME = (
+    r"(?:^|[^a-z0-9_-])(?:(?-i:PIN)|otp|puk|(?:[a-z]{2,12}[ -])?(?:pin|puk|pass)[ -]?(?:code|"
+    r"nummer|"
+    r"number|kode?n?|koodi)|(?:my|your|our|the|il|el|le|o|der|die|das|de|sim|card|bank|phone|user|"
+    r"admin|mi|mon|mein|mijn|min|mój|meu|mio|signal|tv|app) pin|pin(?: for| on| of| do)|kode?n? "
+    r"(?:till|til|do|dla|for|k) |"
+    r"comb(?:o|ination)(?: (?:for|of|to))?|(?:opens?|unlocks?) with|geheim(?:zahl|nummer)|"
+    r"(?:door|gate|alarm|safe|unlock|entry|lock|access|keypad|security|"
+    r"login|pairing|sms|2fa|one[ -]time|recovery|voicemail|tür|zugangs|bestätigungs|"
+    r"sicherheits|toegangs|deur|kluis|dörr|larm|port|verificatie|verifierings)[ -]?"
+    r"(?:\w{1,12} )?(?:code|pin|password|kode?n?)|"
+    r"code (?:(?:i|you|he|she|we|they) )?(?:just )?(?:texted|sent|got|received)|"
+    r"code (?:from|in) (?:the|my) (?:sms|text|app|authenticator|e-?mail)|"
+    r"code (?:pin|secret|d['’]accès|de (?:la porte|l['’]alarme|sécurité|vérification|validation)|"
+    r"du (?:coffre|portail|digicode|cadenas))|digicode|"
+    r"c[óo]digo (?:pin|d[ao] (?:porta|portão|alarme|cofre|portaria)|de (?:acceso|acesso|seguridad|"
+    r"segurança|verifica[a-zçãó]+|recupera[a-zçãó]+|la (?:puerta|alarma|caja)))|"
+    r"codice (?:pin|segreto|di (?:accesso|sicurezza|verifica|recupero|sblocco)|"
+    r"d(?:ella|el|i|ell['’]) ?(?:porta|cancello|cassaforte|allarme))|"
+    r"kod(?:u|em)? (?:pin|do (?:drzwi|bramy|alarmu|domofonu|sejfu|furtki)|dostępu|"
+    r"weryfikacyjny|sms)|(?:kapı|alarm|kasa|onay|doğrulama|güvenlik|giriş) (?:kodu|şifresi)|"
+    r"mã (?:pin|otp|xác (?:nhận|minh|thực))|kode (?:otp|verifikasi|akses)|пин-?(?:код[а-я]{0,2})?|"
+    r"код[а-я]{0,2} (?:от |для |из )?(?:двер|сейф|домофон|доступ|подтвержден|смс|sms|ворот|"
+    r"подъезд|замк)[а-яё]{0,3})",
+    r"(?:暗証番号|確認コード|認証コード|PINコード|验证码|提取码|访问码|门锁密码|인증 ?(?:번호|"
+    r"코드)|핀 ?번호)",
+)
 _PIN = compile(
-    r"(?:\bPIN(?:-?[Cc]ode)?\b[^\n\d:=]{0,40}?|"
-    r"(?i:\b(?:my|your|our|the|il|el|le|o|der|die|das|de|voicemail|sim|card|bank|phone|user|admin|"
-    r"security|pairing|unlock) pin(?:-?code)?)|"
-    r"(?i:\b(?:door|gate|alarm|safe|unlock|entry|lock|access|keypad) (?:\w{1,12} )?(?:code|pin))|"
-    r"(?i:\b(?:tür|alarm)code|\botp(?: is| was|:)|one[ -]time (?:code|password)|\bpass ?code))"
-    r"(?: (?:number|code))?(?: (?:for|of|on) (?:the |my )?\w{2,12})?"
-    r"(?: (?i:is|was|ist|lautet|est|es|é|è|är|er|to|jest|je)| ?:| =|)[ \t]{1,2}(#?\d{4,10}[#*]?)"
-    r"(?:$|[^\d.%]|\.(?:\s|$))"
+    rf"(?i)(?:{_PIN_NAME[0]}[^\n\d:=#]{{0,40}}?(?:[ ](?:is|was|ist|lautet|est|es|é|è|är|er|to|"
+    rf"jest|je|vale|zní|–|—|-)|[ ]?[:=])?[ \t]{{1,2}}|{_PIN_NAME[1]}[^\n\d:：]{{0,12}}?[ ]?)"
+    r"[\"'`*]{0,2}(#?\d{4,10}[#*]?|\d{2,4}(?:[ -]\d{2,4}){1,4})"
+    r"(?:$|[^\d.%\w:/-]|\.(?:\s|$)|[입で이です])"
 )
 
 
@@ -387,6 +420,16 @@ def _describes(name: str, value: str, verb: str) -> bool:
     return bool((_ENGLISH if english else _ROMANCE).search(word))
 
 
+def _surroundings(text: str, name: re.Match[str], least: int) -> tuple[int, int]:
+    """Return the part of the line around a name. It begins with a whole word, after *least*."""
+    first = text.rfind("\n", 0, name.start() + 1) + 1
+    begin = max(first, name.start() - _BEFORE, least)
+    if begin > max(first, least) and (blank := _BLANK.search(text, begin - 1, name.start() + 1)):
+        begin = blank.start()
+    stop = text.find("\n", max(name.end() - 1, 0), name.end() + _AFTER)
+    return begin, min(name.end() + _AFTER, len(text)) if stop < 0 else stop
+
+
 def beside(text: str) -> Iterator[PossibleSecret]:
     """Yield words in a line that names a password or a key.
 
@@ -397,11 +440,7 @@ def beside(text: str) -> Iterator[PossibleSecret]:
         for name in names.finditer(text):
             if name.end() + _AFTER // 3 < done:
                 continue
-            begin = max(
-                text.rfind("\n", 0, name.start() + 1) + 1, name.start() - _BEFORE, done - 100
-            )
-            stop = text.find("\n", max(name.end() - 1, 0), name.end() + _AFTER)
-            stop = min(name.end() + _AFTER, len(text)) if stop < 0 else stop
+            begin, stop = _surroundings(text, name, done - 100)
             done = stop
             digest = bool(_DIGEST.search(text, begin, stop))
             for word in _WORD.finditer(text[begin : stop + 100]):

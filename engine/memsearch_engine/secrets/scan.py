@@ -18,8 +18,8 @@ from itertools import islice, pairwise
 import msgspec
 
 from memsearch_engine.core.home import Home
-from memsearch_engine.secrets import blocks, contexts, linear, named, places, prose
-from memsearch_engine.secrets.evidence import is_common
+from memsearch_engine.secrets import bare, blocks, contexts, linear, named, places, prose
+from memsearch_engine.secrets.evidence import has_word, is_common
 from memsearch_engine.secrets.fingerprint import fingerprint, unkeyed
 from memsearch_engine.secrets.judge import (
     is_in_place,
@@ -47,7 +47,7 @@ _HALF = re.compile(
 _REPEATED = 12  # minimum length of a secret that is replaced everywhere; shorter ones may be words
 
 # -- URLs: the last @ before a host ends the password
-_URL = re.compile(r"(?i)(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{1,20}:\\?/\\?/[^\s/:@\"'<>`]{0,80}:")
+_URL = re.compile(r"(?i)(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{1,20}:?\\?/\\?/[^\s/:@\"'<>`]{0,80}:")
 _URL_PASSWORD = re.compile(r"[^\s\"'<>`|,，\\]{3,201}")
 _HOST = re.compile(r"(?:[A-Za-z0-9_.-]{1,253}|\[[0-9a-fA-F:]{2,40}\])(?=[:/,?#\\\s\"'`)，]|$)")
 _MAX_ATS = 8
@@ -207,8 +207,11 @@ def _ours(text: str) -> Iterator[Span]:
         yield from _urls(text)
     yield from named.values(text)
     yield from prose.clauses(text)
+    yield from bare.values(text)
     yield from blocks.cookies(text)
     yield from blocks.kubernetes(text)
+    yield from blocks.sections(text)
+    yield from blocks.printed(text)
     yield from blocks.tables(text)
     yield from blocks.wallets(text)
     yield from blocks.phrases(text)
@@ -232,6 +235,10 @@ _RULES: tuple[tuple[Rule, Callable[[str, str], bool]], ...] = (
         for rule in contexts.COMMANDS
     ),
     *((rule, lambda _, value: is_mixed(value)) for rule in places.MIXED),
+    *(
+        (rule, lambda _, value: mixed(value) and not (wordy(value) and has_word(value)))
+        for rule in contexts.LINKS
+    ),
     *((rule, lambda _, value: len(set(value)) > 5) for rule in (*places.SHAPES, *contexts.SHAPES)),
 )
 

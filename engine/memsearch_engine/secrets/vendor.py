@@ -173,14 +173,17 @@ TOKENS: tuple[Rule, ...] = (
     rule(
         "random-token",
         "key token",
-        r"(?im)(?:^|[^\sc][ \t])(?:key|token)[ \t:=]{1,3}[\"'`]?([\w-]{20,100})",
+        r"(?im)(?:^|[^\sc][ \t])[\"']?(?:key|token)[\"']?[ \t:=]{1,3}[\"'`]?([\w+/-]{20,100}=?)",
     ),
     _token("wallet-key", "prv", r"[xyzt]prv[1-9A-HJ-NP-Za-km-z]{100,112}"),
     _token(
         "1password-key",
         "a3- ops_ey",
-        r"A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}|ops_eyJ[\w-]{50,}",
+        r"A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}|"
+        r"ops_eyJ[\w-]{50,}",
     ),
+    _token("laravel-key", "base64:", r"base64:[A-Za-z0-9+/]{43}="),
+    _token("bitlocker-key", "-", r"\d{6}(?:-\d{6}){7}", not_before=_WORD),
     _token("age-key", "age-secret-key-", r"AGE-SECRET-KEY-1[0-9A-Z]{40,64}"),
     _token("azure-secret", "q~", r"[A-Za-z0-9_~.]{3}\dQ~[A-Za-z0-9_~.-]{31,34}"),
     # no hyphen before it: "sha512-" is the prefix of digests
@@ -202,7 +205,7 @@ TOKENS: tuple[Rule, ...] = (
 
 #: Secrets in a known place: an option of a command, a header, a query, a field of a file format.
 PLACES: tuple[Rule, ...] = (
-    rule("bearer", "bearer", r"(?i)(?:^|[^a-z0-9])bearer[ \t]+\\?[\"']?([A-Za-z0-9._~+/=-]{16,})"),
+    rule("bearer", "bearer", r"(?i)(?:^|[^a-z0-9])bearer[ \t]+\\?[\"']?([A-Za-z0-9._~+/:=-]{16,})"),
     rule(
         "basic-auth",
         "basic",
@@ -214,13 +217,14 @@ PLACES: tuple[Rule, ...] = (
         "authorization api-key -token -key",
         r"(?i)\b(?:authorization|x-[a-z-]{0,20}(?:token|key)|(?:dd-)?api-key|"
         r"private-token)\\{0,3}[\"']?\s{0,3}[:,=]\s{0,3}\\{0,3}[\"'`]?(?:(?:token|"
-        r"api-?key|api-token|ssws)[ \t]+)?([A-Za-z0-9._~+/=-]{20,})",
+        r"api-?key|api-token|ssws|splunk|sso-key|geniekey|deepl-auth-key|snowflake|[a-z]{3,12}-key)"
+        r"[ \t]+)?([A-Za-z0-9._~+/:=-]{20,})",
     ),
     rule(
         "query-token",
-        "token= key= secret= auth= password=",
+        "token= key= secret= auth= password= pwd= code= appid=",
         r"(?i)[?&](?:[a-z_]{0,20}token|api_?key|key|secret|"
-        r"auth|password|access_key)=([A-Za-z0-9._~+/%-]{16,400})",
+        r"auth|password|pwd|access_key|code|appid)=([A-Za-z0-9._~+/%-]{16,400})",
     ),
     rule(
         "cli-password",
@@ -259,7 +263,7 @@ PLACES: tuple[Rule, ...] = (
         "setapikey setsecret settoken plaintext(",
         r"(?i)(?:\bset(?:apikey|secret|token)|plaintext)\(\s*[\"']([^\"'\s]{8,200})[\"']",
     ),
-    rule("unseal-key", "unseal", r"(?i)\bunseal key \d:\s*([A-Za-z0-9+/=]{40,200})"),
+    rule("unseal-key", "unseal", r"(?i)\bunseal(?: key \d:)?\s+([A-Za-z0-9+/=]{40,200})"),
     rule("jwk", '"d":', r"\"d\":\s?\"([A-Za-z0-9_-]{40,})\""),
     rule("docker-auth", '"auth":', r"\"auth\":\s?\"([A-Za-z0-9+/]{12,}={0,2})\""),
     rule(
@@ -285,7 +289,8 @@ PLACES: tuple[Rule, ...] = (
         "crypto-key",
         "hmac jwt cipher fernet signwith signingkey keyspec",
         r"(?:createHmac|create(?:C|Dec)ipheriv|jwt\.(?:sign|verify|encode|decode)|"
-        r"hmac\.new|Hmac\w{0,8}|Fernet|SecretKeySpec|signWith|setSigningKey|HMAC\w{0,6})\((?:[^()\n\"']{0,60}|"
+        r"hmac\.new|Hmac\w{0,8}|Fernet|SecretKeySpec|signWith|setSigningKey|"
+        r"HMAC\w{0,6})\((?:[^()\n\"']{0,60}|"
         r"[^()\n]{0,60},)\s*(?:Buffer\.from\()?b?[\"']([A-Za-z0-9+/=_.!#%&*@-]{12,200})[\"']",
     ),
     rule("maven-password", "password>{", r"<password>\{([A-Za-z0-9+/=]{20,200})\}</password>"),
