@@ -31,15 +31,22 @@ from memsearch_tui.counted import many
     )
 )
 @click.argument("names", nargs=-1, metavar="[ENTRY]...")
-@click.option("--holds", "said", flag_value="holds", help="The notes are still true.")
-@click.option("--outdated", "said", flag_value="overtaken", help="The notes are not true any more.")
-@click.option("--overtaken", "said", flag_value="overtaken", hidden=True)
+@click.option("--holds", "decision", flag_value="holds", help="The notes are still true.")
 @click.option(
-    "--moved", "said", flag_value="moved", help="Put the new paths of what moved into the notes."
+    "--outdated", "decision", flag_value="overtaken", help="The notes are not true any more."
+)
+@click.option("--overtaken", "decision", flag_value="overtaken", hidden=True)
+@click.option(
+    "--moved",
+    "decision",
+    flag_value="moved",
+    help="Put the new paths of what moved into the notes.",
 )
 @scope
 @as_json
-def verify(names: tuple[str, ...], said: str | None, project: str | None, everything: bool) -> int:
+def verify(
+    names: tuple[str, ...], decision: str | None, project: str | None, everything: bool
+) -> int:
     """Find notes whose files, symbols, settings or commands are gone from the project's repository,
     or elsewhere.
 
@@ -48,10 +55,10 @@ def verify(names: tuple[str, ...], said: str | None, project: str | None, everyt
     """
     memory = memory_at(project, everything)
     staleness = memory.staleness
-    if said:
+    if decision:
         if not names:
             raise click.UsageError("of which notes? Name their ids")
-        return _say(staleness, names, said)
+        return _decide(staleness, names, decision)
     if names:
         return _one_by_one(memory, staleness, names)
     with output.Progress() as progress:
@@ -134,13 +141,13 @@ def _one_by_one(memory: engine.Memory, staleness: engine.Staleness, names: tuple
     return 0
 
 
-def _say(staleness: engine.Staleness, names: tuple[str, ...], said: str) -> int:
+def _decide(staleness: engine.Staleness, names: tuple[str, ...], decision: str) -> int:
     verbs: dict[str, tuple[Callable[[str], engine.Note], str]] = {
         "holds": (staleness.confirm, "still true"),
         "overtaken": (staleness.superseded, "not true any more"),
         "moved": (staleness.moved, "has the new paths"),
     }
-    verb, words = verbs[said]
+    verb, words = verbs[decision]
     notes: list[engine.Note] = []
     problem: engine.MemsearchError | None = None
     for name in names:

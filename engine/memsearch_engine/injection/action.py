@@ -222,17 +222,17 @@ class ActionAdviser:
         )
 
         @cache
-        def is_meant(said: str) -> bool:
+        def is_meant(named: str) -> bool:
             """Whether a name without folders can only mean this file."""
-            return said.lower() not in _COMMON and self.actions.paths_named(
-                self.memories, said
+            return named.lower() not in _COMMON and self.actions.paths_named(
+                self.memories, named
             ) <= {path}
 
         def names(line: str) -> bool:
             return any(
-                said == path or (f"/{path}".endswith(f"/{said}") and is_meant(said))
+                named == path or (f"/{path}".endswith(f"/{named}") and is_meant(named))
                 for match in mention.finditer(line)
-                for said in [f"{match[1].removeprefix('./')}{name}"]
+                for named in [f"{match[1].removeprefix('./')}{name}"]
             )
 
         for row, line in self._naming([name], names):

@@ -110,12 +110,12 @@ class SelectedNote(msgspec.Struct, frozen=True):
 
     Attributes:
         text: the rendered line.
-        said: the part of it that quotes the note or its conversation.
+        quoted: the part of it that quotes the note or its conversation.
     """
 
     hit: Hit
     text: str
-    said: str
+    quoted: str
     tokens: int
 
 
@@ -387,4 +387,6 @@ def _outcome_of_note(entry: Entry, terms: set[str], room: int) -> str:
 
 def _line(chosen: list[SelectedNote]) -> str:
     others = f" and {len(chosen) - 1} more" if len(chosen) > 1 else ""
-    return f"[memsearch] injected: {chosen[0].hit.day} {notes.clipped(chosen[0].said, 70)}{others}"
+    return (
+        f"[memsearch] injected: {chosen[0].hit.day} {notes.clipped(chosen[0].quoted, 70)}{others}"
+    )

@@ -251,11 +251,13 @@ def _bullets(
             len(found),
             f"{file.day} {author_label(file.path, entry.marks, today)}" if is_shared else "",
         )
-        said = [line.strip() for line in plain(entry.body).splitlines()]
-        said = [text for text in said if not (text in waiting or text.startswith("- Taken from: "))]
-        listed = [text[2:].strip() for text in said if text.startswith(_BULLETS) and len(text) > 4]
+        texts = [line.strip() for line in plain(entry.body).splitlines()]
+        texts = [
+            text for text in texts if not (text in waiting or text.startswith("- Taken from: "))
+        ]
+        listed = [text[2:].strip() for text in texts if text.startswith(_BULLETS) and len(text) > 4]
         # a note without bullets is injected by its first line
-        prose = [text for text in said if text and not text.startswith(_NO_PROSE)]
+        prose = [text for text in texts if text and not text.startswith(_NO_PROSE)]
         for statement in map(unfenced, listed or ([] if waiting else prose[:1])):
             found.append("- " + _clip(f"{whose} {statement}" if whose else statement))
         if len(found) > begin and (words := outdated.get((entry.id, entry.hash))):

@@ -39,8 +39,7 @@ _RANKS: dict[str, Callable[[str], object]] = {
 }
 _ABSENT = "\x00"
 
-#: Which entries are known to have been deleted, or replaced, as they stood then: (id,
-#: ``text_key``).
+#: The entries known to have been deleted or replaced: (id, ``text_key`` of the text at that time).
 Dead = Set[tuple[str, str]]
 #: Whether the first of two texts of one entry is the newer one.
 Newer = Callable[[Entry, Entry], bool]

@@ -180,8 +180,8 @@ def restored_path(value: str) -> str:
     return value.replace("-\u2010", "--")
 
 
-#: A branch's name that is told: letters, digits and a few characters. git allows more, hidden
-#: letters and directions of writing among it.
+#: A branch's name that may be shown: letters, digits and a few characters. git allows more, such as
+#: hidden letters and directions of writing.
 _BRANCH = re.compile(r"[\w./+@#=,-]{1,120}")
 
 

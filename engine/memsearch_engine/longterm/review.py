@@ -212,14 +212,14 @@ def decide(
 
 
 def reopen(home: Home, before: Proposal, numbers: Iterable[int]) -> bool:
-    """Undo rejections: the changes become pending again and may be proposed again.
+    """Undo rejections: the changes are pending again, and a model may propose them again.
 
     Args:
         before: the proposal before the rejection.
 
     Returns:
-        False if another proposal is pending by now. In that case they may be proposed again, but
-        are not pending.
+        False if another proposal is pending by now. The changes are then not pending, but a model
+        may propose them again.
     """
     wanted = set(numbers)
     with locked(home, str(home.longterm)):

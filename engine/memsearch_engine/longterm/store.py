@@ -231,7 +231,7 @@ class SessionMemories:
     # -- modes and refusals
 
     def set_mode(self, agent: str, session: str, mode: Mode) -> None:
-        """Set whether a session may be read."""
+        """Set whether the long-term memory may read a session."""
         with using(self.home, SCHEMA) as db:
             db.execute(
                 "INSERT OR REPLACE INTO longterm_modes (agent, session, mode, at) VALUES (?,?,?,?)",

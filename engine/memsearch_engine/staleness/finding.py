@@ -6,8 +6,8 @@ from typing import Literal
 
 import msgspec
 
-#: ``fresh``: there, as far as it matters as it was; ``changed``: there, and not as it was;
-#: ``moved``, ``gone``; ``unknown``: nothing can be said.
+#: ``fresh``: it exists, unchanged where it matters; ``changed``: it exists, but not as it was;
+#: ``moved``, ``gone``; ``unknown``: it could not be compared.
 State = Literal["fresh", "changed", "moved", "gone", "unknown"]
 
 

@@ -392,8 +392,8 @@ def project_roots(home: Home) -> list[str]:
 def known_folders(home: Home, *roots: str) -> dict[str, list[str]]:
     """Return the agents' folders that hooks reported, newest first.
 
-    Agents that store sessions in projects get the known projects and *roots*; only *roots* if the
-    database cannot be read.
+    For agents that store their sessions in the projects, these are *roots* and the known projects.
+    If the database cannot be read, only *roots* are known.
     """
     projects = [*roots, *project_roots(home)]
     found = {agent.name: list(projects) for agent in agent_registry.everyone() if agent.in_projects}
