@@ -200,11 +200,7 @@ def config_unset(key: str) -> None:
 def config_init() -> None:
     """Ask for the most important settings. Nothing is written before the last answer."""
     memory = engine.Memory()
-    own, models, plugins = (
-        memory.config,
-        memory.models,
-        memory.plugins,
-    )
+    own, models = memory.config, memory.models
     current = memory.settings
     if not sys.stdin.isatty():
         raise click.UsageError(
@@ -214,26 +210,7 @@ def config_init() -> None:
         f"Settings go to {own.file}. Enter takes the value in brackets, ctrl+c changes nothing."
     )
     here = [agent.name for agent in engine.all_agents() if shutil.which(agent.program)]
-    answers: dict[str, str] = {}
-
-    output.say(
-        "\nAgents on this machine:"
-        f" {', '.join(here) or 'none of ' + ', '.join(engine.agent_names())}."
-    )
-    capture = click.confirm(
-        "Take a note of every finished turn?", current.capture.enabled, err=True
-    )
-    answers["capture.enabled"] = str(capture).lower()
-    if capture:
-        output.say(
-            "\nextractive: your words and the answer's last ones, no model, no token; native: the"
-            " agent's small model."
-        )
-        writers = ["extractive", "native", *current.llm.providers]
-        answers["capture.summarize.provider"] = _choose(
-            "Who writes the notes", writers, current.capture.summarize.provider
-        )
-
+    answers = _ask_capture(current, here)
     output.say(
         "\n"
         + "; ".join(
@@ -246,19 +223,7 @@ def config_init() -> None:
     missing = model in names and not models.is_present(model)
     if model != using and not missing:
         answers["embedding.model"] = model
-    server = current.milvus.uri
-    where = (
-        "\nMilvus URI (-: files on this machine)"
-        if server
-        else "\nMilvus URI (enter: files on this machine)"
-    )
-    uri = click.prompt(where, server, show_default=bool(server), err=True)
-    answers["milvus.uri"] = "" if uri == "-" else uri
-    if answers["milvus.uri"] != server:
-        token = answers["milvus.uri"] and click.prompt(
-            "Its token (enter: none)", "", hide_input=True, show_default=False, err=True
-        )
-        answers["milvus.token"] = token
+    answers |= _ask_milvus(current.milvus.uri)
 
     if not missing and models.can_be_made(model):
         output.say(f"making {model} from the weights that are installed …")
@@ -276,11 +241,44 @@ def config_init() -> None:
         )
     if moved := not_written_here(memory):
         output.say(f"! {moved}")
-    waiting = [agent for agent in here if not plugins.status(agent).installed]
-    if capture and waiting:
+    waiting = [agent for agent in here if not memory.plugins.status(agent).installed]
+    if answers["capture.enabled"] == "true" and waiting:
         output.say(
             f"next: `memsearch agents install {' '.join(waiting)}` lets them hand over their turns"
         )
+
+
+def _ask_capture(current: Any, here: list[str]) -> dict[str, str]:
+    output.say(
+        "\nAgents on this machine:"
+        f" {', '.join(here) or 'none of ' + ', '.join(engine.agent_names())}."
+    )
+    if not click.confirm("Take a note of every finished turn?", current.capture.enabled, err=True):
+        return {"capture.enabled": "false"}
+    output.say(
+        "\nextractive: your words and the answer's last ones, no model, no token; native: the"
+        " agent's small model."
+    )
+    writers = ["extractive", "native", *current.llm.providers]
+    provider = _choose("Who writes the notes", writers, current.capture.summarize.provider)
+    return {"capture.enabled": "true", "capture.summarize.provider": provider}
+
+
+def _ask_milvus(server: str) -> dict[str, str]:
+    where = "-" if server else "enter"
+    uri = click.prompt(
+        f"\nMilvus URI ({where}: files on this machine)",
+        server,
+        show_default=bool(server),
+        err=True,
+    )
+    uri = "" if uri == "-" else uri
+    if uri == server:
+        return {"milvus.uri": uri}
+    token = uri and click.prompt(
+        "Its token (enter: none)", "", hide_input=True, show_default=False, err=True
+    )
+    return {"milvus.uri": uri, "milvus.token": token}
 
 
 def _choose(question: str, names: list[str], current: str) -> str:

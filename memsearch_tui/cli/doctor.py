@@ -242,6 +242,18 @@ def _repair(memory: engine.Memory, _fix: bool) -> Check:
     )
 
 
+def _index(health: engine.Health) -> Check:
+    found = [problem.what for problem in health.problems]
+    fixes = (problem.fix for problem in health.problems)
+    return _check(
+        "index",
+        health.index != "broken" and not health.problems,
+        "; ".join(filter(None, [health.index, health.store, *found])),
+        next((fix for fix in fixes if fix not in ("", "memsearch doctor")), "")
+        or "memsearch doctor --fix reads every file again; memsearch reset builds it anew",
+    )
+
+
 def _service(memory: engine.Memory, fix: bool) -> list[Check]:
     service = memory.service
     state, health = service.status(), service.health()
@@ -249,28 +261,11 @@ def _service(memory: engine.Memory, fix: bool) -> list[Check]:
         memory.index(force=True)
         health = service.health()
     inbox = memory.capture.inbox(timeout_s=60)
-    index_ok = health.index != "broken" and not health.problems
-    text = "; ".join(
-        filter(None, [health.index, health.store, *(problem.what for problem in health.problems)])
-    )
     checks = [
         _check(
             "service", True, f"pid {state.pid}, {state.rss_mb:.0f} MB, up {state.uptime_s:.0f} s"
         ),
-        _check(
-            "index",
-            index_ok,
-            text,
-            next(
-                (
-                    problem.fix
-                    for problem in health.problems
-                    if problem.fix not in ("", "memsearch doctor")
-                ),
-                "",
-            )
-            or "memsearch doctor --fix reads every file again; memsearch reset builds it anew",
-        ),
+        _index(health),
     ]
     second = health.second
     if second.asked or second.advice:

@@ -92,6 +92,10 @@ def import_(
         orphans=_folder(orphans),
         summarize=summarize == "llm",
     )
+    return _import(memory, old, dry_run, yes)
+
+
+def _import(memory: engine.Memory, old: Any, dry_run: bool, yes: bool) -> int:
     stopped = threading.Event()
     try:
         progress = output.Progress()
@@ -111,6 +115,14 @@ def import_(
         signal.signal(signal.SIGINT, signal.default_int_handler)
         old.close()
     output.emit(_plan_json(made, report))
+    _print_report(report)
+    if stopped.is_set():
+        output.remark("interrupted - the same command goes on from here")
+        return 130
+    return 5 if report.failed or made.failed else 0
+
+
+def _print_report(report: Any) -> None:
     output.echo(
         f"{many(report.written, 'entry')} written, {report.known} were known,"
         f" {report.skipped} left out"
@@ -119,10 +131,6 @@ def import_(
         output.say(f"failed: {output.safe(where)}: {output.safe(reason)}")
     if report.written:
         output.say("`memsearch search` finds them in a moment: the index follows in the background")
-    if stopped.is_set():
-        output.remark("interrupted - the same command goes on from here")
-        return 130
-    return 5 if report.failed or made.failed else 0
 
 
 def _is_a_file(name: str, expect: str | None) -> bool:

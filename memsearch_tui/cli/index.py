@@ -348,15 +348,7 @@ def gathered(memory: engine.Memory) -> dict[str, Any]:
         "oldest_day": days[-1].day if days else "",
         "index": counts,
         "service": service if service.running else {"running": False},
-        "agents": [
-            {
-                "agent": agent,
-                "connected": agent in connected,
-                "since": capturing.get(agent, 0.0),
-                "problems": connected.get(agent, []),
-            }
-            for agent in sorted({*connected, *capturing})
-        ],
+        "agents": _agents(connected, capturing),
         "waiting": waiting,
         "week": {
             "tokens": sum(row.input_tokens + row.output_tokens for row in spent),
@@ -365,6 +357,18 @@ def gathered(memory: engine.Memory) -> dict[str, Any]:
         "sync": sync,
         "warnings": warnings,
     }
+
+
+def _agents(connected: dict[str, list[str]], capturing: dict[str, float]) -> list[dict[str, Any]]:
+    return [
+        {
+            "agent": agent,
+            "connected": agent in connected,
+            "since": capturing.get(agent, 0.0),
+            "problems": connected.get(agent, []),
+        }
+        for agent in sorted({*connected, *capturing})
+    ]
 
 
 def _lines(state: dict[str, Any]) -> list[tuple[str, str, str]]:

@@ -382,15 +382,24 @@ def compact(
     except (engine.MemsearchError, OSError):
         output.remark(output.safe(digest.text))  # print it anyway: it has been paid for
         raise
-    done = {
-        "text": digest.text,
-        "entry_id": note.id,
-        "source": note.path,
-        "sources": digest.sources,
-        "unsourced": digest.unsourced,
-    }
-    used = {"input_tokens": digest.input_tokens, "output_tokens": digest.output_tokens}
-    output.emit({**done, **used, "plan": _plan_json(planned)})
+    _print_digest(digest, note, planned)
+    seen = f"`memsearch expand {note.id}` shows it, " if not output_dir else ""
+    output.say(f"written to {note.path} - {seen} `memsearch undo {note.id}` takes it back")
+
+
+def _print_digest(digest: Any, note: engine.Note, planned: Any) -> None:
+    output.emit(
+        {
+            "text": digest.text,
+            "entry_id": note.id,
+            "source": note.path,
+            "sources": digest.sources,
+            "unsourced": digest.unsourced,
+            "input_tokens": digest.input_tokens,
+            "output_tokens": digest.output_tokens,
+            "plan": _plan_json(planned),
+        }
+    )
     output.echo(output.safe(digest.text))
     if digest.unsourced:
         output.say(f"note: {many(digest.unsourced, 'line')} of it name no note that they come from")
@@ -399,8 +408,6 @@ def compact(
             f"{digest.input_tokens + digest.output_tokens:,} tokens of {planned.provider} -"
             " `memsearch status --cost` counts them"
         )
-    seen = f"`memsearch expand {note.id}` shows it, " if not output_dir else ""
-    output.say(f"written to {note.path} - {seen} `memsearch undo {note.id}` takes it back")
 
 
 def _print_plan(planned: Any) -> None:

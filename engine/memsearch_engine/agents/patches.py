@@ -134,20 +134,7 @@ def apply(home: Home, agent: str, patches: list[Patch]) -> list[Patch]:
             _check_writable(patch.path)
     old = record(home, agent)
     first = {item.path: item for item in old.files} if old else {}
-    files = dict(first)
-    for patch in wanted:
-        item = WrittenFile(patch.path, None, _encode(patch.after))
-        if patch.path in first:
-            old_one = first[patch.path]
-            item.before, item.link = old_one.before, old_one.link
-            item.edited = old_one.edited or (
-                not patch.own and _standing(patch) != _decode(old_one.after)
-            )
-        elif isinstance(patch.before, Link):
-            item.link = patch.before.to
-        else:
-            item.before = _encode(patch.before)
-        files[patch.path] = item
+    files = first | {patch.path: _as_written(patch, first.get(patch.path)) for patch in wanted}
     if wanted:
         _save(home, Record(agent, __version__, time.time(), list(files.values())))
     done: list[Patch] = []
@@ -169,6 +156,19 @@ def apply(home: Home, agent: str, patches: list[Patch]) -> list[Patch]:
             "everything was put back",
         ) from error
     return wanted
+
+
+def _as_written(patch: Patch, old: WrittenFile | None) -> WrittenFile:
+    """Return the record of a file. The *old* one has what it was before our first patch."""
+    item = WrittenFile(patch.path, None, _encode(patch.after))
+    if old is not None:
+        item.before, item.link = old.before, old.link
+        item.edited = old.edited or (not patch.own and _standing(patch) != _decode(old.after))
+    elif isinstance(patch.before, Link):
+        item.link = patch.before.to
+    else:
+        item.before = _encode(patch.before)
+    return item
 
 
 def _put_back(patches: list[Patch]) -> None:

@@ -17,7 +17,7 @@ from memsearch_engine.core.errors import Conflict, NotFound, Unreachable, UsageE
 from memsearch_engine.core.home import Home
 from memsearch_engine.journal import disk, render
 from memsearch_engine.journal.files import day_of, read_day
-from memsearch_engine.journal.history import AGENTS, new_batch
+from memsearch_engine.journal.history import AGENTS, Change, new_batch
 from memsearch_engine.journal.model import Anchor, Document, Entry
 from memsearch_engine.journal.origin import CAPTURED
 from memsearch_engine.journal.parse import parse, parse_end, turn_id
@@ -490,29 +490,15 @@ class Journal(Undoable):
             # the owner's
             was_written = self.origin.came_by(entry.raw, WRITTEN)
             self.origin.wrote([now.raw], WRITTEN if was_written else "written")
+        cut = data[start:stop]
         record = new_change(
-            op,
-            memory,
-            path,
-            entry.id,
-            entry.title,
-            start,
-            data[start:stop],
-            after,
-            data,
-            new,
-            batch,
+            op, memory, path, entry.id, entry.title, start, cut, after, data, new, batch
         )
         note_neighbours(record, document, entry)
-        seq = self.history.record(record) if undoable else 0
         try:
-            write_file(path, data, new)
-        except Exception as error:
-            if undoable:
-                self.history.drop(seq)
-            if isinstance(error, Conflict):
-                return None
-            raise
+            seq = self._write(record, data, new, undoable)
+        except Conflict:
+            return None
         equal = [
             other for other in document.entries if other is not entry and other.hash == entry.hash
         ]
@@ -523,6 +509,17 @@ class Journal(Undoable):
         if is_recorded and undoable:
             self.history.confirm(seq)
         return [now or entry] if change is not None else []
+
+    def _write(self, record: Change, data: bytes, new: bytes, undoable: bool) -> int:
+        """Write a file after its change is recorded, and return the change's number."""
+        seq = self.history.record(record) if undoable else 0
+        try:
+            write_file(record.path, data, new)
+        except Exception:
+            if undoable:
+                self.history.drop(seq)
+            raise
+        return seq
 
     def find_target(self, document: Document, target: Target) -> Entry:
         """Return the target's entry in a document. Raises NotFound, Conflict."""

@@ -153,18 +153,24 @@ class Jobs:
                         values,
                     )
                     return Refusal.EXHAUSTED
-            token = uuid.uuid4().hex
-            # by this name, other processes can check that this one still runs
-            owner = f"{os.getpid()}@{socket.gethostname()}"
-            done = job.done_watermark if job else -1.0
-            db.execute(
-                "INSERT OR REPLACE INTO longterm_jobs (kind, key, state, token, owner, started, "
-                "finished, lease_until, retry_at, "
-                "tries_left, stolen, error, outcome, watermark, done_watermark) "
-                "VALUES (?,?,'running',?,?,?,0,?,0,?,?,'','',?,?)",
-                (kind, key, token, owner, now, now + LEASE_S, tries, thefts, watermark, done),
-            )
-        return Claim(kind, key, token, watermark)
+            claim = Claim(kind, key, uuid.uuid4().hex, watermark)
+            self._start(db, claim, now, tries, thefts, job.done_watermark if job else -1.0)
+        return claim
+
+    @staticmethod
+    def _start(
+        db: sqlite3.Connection, claim: Claim, now: float, tries: int, thefts: int, done: float
+    ) -> None:
+        # by this name, other processes can check that this one still runs
+        owner = f"{os.getpid()}@{socket.gethostname()}"
+        kind, key, token, watermark = claim.kind, claim.key, claim.token, claim.watermark
+        db.execute(
+            "INSERT OR REPLACE INTO longterm_jobs (kind, key, state, token, owner, started, "
+            "finished, lease_until, retry_at, "
+            "tries_left, stolen, error, outcome, watermark, done_watermark) "
+            "VALUES (?,?,'running',?,?,?,0,?,0,?,?,'','',?,?)",
+            (kind, key, token, owner, now, now + LEASE_S, tries, thefts, watermark, done),
+        )
 
     @staticmethod
     def _refusal(

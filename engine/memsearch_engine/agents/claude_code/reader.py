@@ -222,6 +222,25 @@ def _turn_id(line: _Line) -> str:
     return text_of(line.uuid) or text_of(line.promptId) or text_of(line.timestamp)
 
 
+def _turn(line: _Line, prompt: str) -> Turn:
+    """Return the turn that a prompt begins."""
+    stamp = text_of(line.timestamp)
+    return Turn(
+        agent=Reader.agent,
+        session=text_of(line.sessionId),
+        turn=_turn_id(line),
+        started=stamp,
+        ended=stamp,
+        cwd=text_of(line.cwd),
+        user=prompt,
+        tools=[],
+        branch=text_of(line.gitBranch),
+        status="interrupted",
+        outside=_channel_message(blocks_text(line.content())) is not None,
+        aliases=_aliases(line),
+    )
+
+
 def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
     turns: list[Turn] = []
     tools: dict[str, ToolCall] = {}
@@ -235,61 +254,34 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
             continue
         if line.type == "assistant":
             position, is_open = None, False
-        stamp = text_of(line.timestamp)
         if line.type == "user" and (prompt := _prompt(line, is_open=is_open)) is not None:
             is_open = True
-            if (
-                turns
-                and line.promptSource == "queued"
-                and position is not None
-                and line.turnPosition == position
-            ):
+            is_queued = line.promptSource == "queued" and position is not None
+            if turns and is_queued and line.turnPosition == position:
                 turns[-1].add_prompt(prompt)
                 turns[-1].aliases = [*turns[-1].aliases, *_aliases(line)]
                 continue
             tools, position, ran = {}, line.turnPosition, _ran(line)
-            turns.append(
-                Turn(
-                    agent=Reader.agent,
-                    session=text_of(line.sessionId),
-                    turn=_turn_id(line),
-                    started=stamp,
-                    ended=stamp,
-                    cwd=text_of(line.cwd),
-                    user=prompt,
-                    tools=[],
-                    branch=text_of(line.gitBranch),
-                    status="interrupted",
-                    outside=_channel_message(blocks_text(line.content())) is not None,
-                    aliases=_aliases(line),
-                )
-            )
+            turns.append(_turn(line, prompt))
             if ran is not None:
                 turns[-1].call(ran)
             continue
         if not turns:
             continue
         turn = turns[-1]
-        turn.ended = stamp or turn.ended
+        turn.ended = text_of(line.timestamp) or turn.ended
         content = line.content()
-        if (
-            line.type == "user"
-            and not line.isMeta
-            and text_of(line.uuid)
-            and blocks_text(content).strip()
-        ):
-            turn.aliases = [*turn.aliases, text_of(line.uuid)]
-        if (
-            ran is not None
-            and line.type == "user"
-            and (output := _SHELL_OUTPUT.findall(blocks_text(content)))
-        ):
-            ran.output, ran, turn.status = "\n".join(filter(None, output)), None, "done"
-        elif line.type == "user" and line.turnOrigin == "task_notification":
-            _reported(tools, blocks_text(content))
-        elif line.type == "user":
-            turn.outside = turn.outside or _channel_message(blocks_text(content)) is not None
-            _results(turn, tools, content)
+        if line.type == "user":
+            text = blocks_text(content)
+            if not line.isMeta and text_of(line.uuid) and text.strip():
+                turn.aliases = [*turn.aliases, text_of(line.uuid)]
+            if ran is not None and (output := _SHELL_OUTPUT.findall(text)):
+                ran.output, ran, turn.status = "\n".join(filter(None, output)), None, "done"
+            elif line.turnOrigin == "task_notification":
+                _reported(tools, text)
+            else:
+                turn.outside = turn.outside or _channel_message(text) is not None
+                _results(turn, tools, content)
         elif line.isApiErrorMessage:
             turn.status = "failed"
             turn.say(blocks_text(content))

@@ -93,6 +93,22 @@ _TOOLLESS: dict[str, Any] = {
     "multi_agent_version": "disabled",
     "tool_mode": "direct",
 }
+_SETTINGS: dict[str, Any] = {
+    "model_reasoning_summary": "none",
+    "service_tier": "default",
+    "web_search": "disabled",
+    "approval_policy": "never",
+    "sandbox_mode": "read-only",
+    "project_doc_max_bytes": 0,
+    "check_for_update_on_startup": False,
+    "include_apps_instructions": False,
+    "include_collaboration_mode_instructions": False,
+    "analytics": {"enabled": False},
+    "history": {"persistence": "none"},
+    "agents": {"enabled": False},
+    "skills": {"include_instructions": False, "bundled": {"enabled": False}},
+    "orchestrator": {"skills": {"enabled": False}},
+}
 _ANSWER_S = 10.0
 
 
@@ -149,23 +165,10 @@ def prepare(
         (folder / "catalog.json").write_text(json.dumps({"models": [entry]}), encoding="utf-8")
         config["model_catalog_json"] = str(folder / "catalog.json")
     config |= {
+        **_SETTINGS,
         "model_reasoning_effort": "medium" if edits else "low",
-        "model_reasoning_summary": "none",
-        "service_tier": "default",
-        "web_search": "disabled",
-        "approval_policy": "never",
-        "sandbox_mode": "read-only",
-        "project_doc_max_bytes": 0,
-        "check_for_update_on_startup": False,
         "include_permissions_instructions": edits,
-        "include_apps_instructions": False,
         "include_environment_context": edits,
-        "include_collaboration_mode_instructions": False,
-        "analytics": {"enabled": False},
-        "history": {"persistence": "none"},
-        "agents": {"enabled": False},
-        "skills": {"include_instructions": False, "bundled": {"enabled": False}},
-        "orchestrator": {"skills": {"enabled": False}},
         "features": dict.fromkeys((*_OFF, *(() if edits else _SHELL)), False),
     }
     (folder / "config.toml").write_text(tomlkit.dumps(config), encoding="utf-8")
