@@ -260,12 +260,8 @@ def show(name: str, text: bool, everything: bool, forgotten: bool) -> int:
         if found is None:
             raise engine.UsageError(f"no memory {name}", "`memsearch longterm show` lists them")
         output.emit(found)
-        output.echo(
-            output.safe(
-                f"{found.raw_memory}\n\n{found.summary}\n\n"
-                f"{found.agent} {found.session}\n{found.path}"
-            )
-        )
+        source = f"{found.agent} {found.session}\n{found.path}"
+        output.echo(output.safe(f"{found.raw_memory}\n\n{found.summary}\n\n{source}"))
         return 0
     if text:
         return _show_documents(learned, everything)
@@ -279,13 +275,9 @@ def show(name: str, text: bool, everything: bool, forgotten: bool) -> int:
             f" {output.safe(fact.text)}"
         )
     for row in rows:
-        end = (
-            f"restore until {row.gone_on}"
-            if forgotten
-            else "pinned"
-            if row.pinned
-            else f"forgotten on {row.forget_on}"
-        )
+        end = "pinned" if row.pinned else f"forgotten on {row.forget_on}"
+        if forgotten:
+            end = f"restore until {row.gone_on}"
         used = f"cited {row.cited}, read {row.read}"
         output.echo(
             f"{row.id}  {row.made} "

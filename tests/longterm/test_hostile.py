@@ -218,14 +218,14 @@ def test_forgetting_in_one_project_leaves_the_others(desk):
 def test_forgotten_and_cleared_facts_are_not_injected_by_hooks(desk):
     desk.scope("shop"), desk.scope("lab")
     remember(desk.home, "The zebra is asleep")
-    injected.refresh(desk.home, desk.settings)
+    injected.refresh(desk.home)
     contexts = [
         desk.home.context(str(desk.root / name / ".memsearch" / "memory"))
         for name in ("shop", "lab")
     ]
     assert all("zebra" in path.read_text() for path in contexts)
     forgetting.forget(desk.home, "zebra", forgetting.find(desk.home, "zebra"))
-    injected.refresh(desk.home, desk.settings)
+    injected.refresh(desk.home)
     assert not any("zebra" in path.read_text() for path in contexts)
 
 

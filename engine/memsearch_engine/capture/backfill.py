@@ -207,17 +207,10 @@ def _count(
         if choice.memory and memory != choice.memory:
             count.left_out += 1
             continue
-        count.turns += 1
         before = known.get(turn.turn)
         outcome = _outcome(pipeline, turn, memory, before, planned)
-        name = outcome if outcome in ("trivial", "homeless", "new") else "known"
-        setattr(count, name, getattr(count, name) + 1)
-        if outcome == "homeless":
-            made.gone[turn.cwd] = made.gone.get(turn.cwd, 0) + 1
-        elif outcome == "new":
-            count.tokens += tokens_of(turn)
-            count.first_day = min(filter(None, (count.first_day, day)), default="")
-            count.last_day = max(count.last_day, day)
+        _tally(made, where.agent, turn, outcome, day)
+        if outcome == "new":
             start = start or turn.started
             new.append(turn.turn)
         if outcome != before:
@@ -229,6 +222,19 @@ def _count(
     count.sessions += 1
     if new:
         made.work.append((start, SessionTurns(where, new)))
+
+
+def _tally(made: ImportPlan, agent: str, turn: Turn, outcome: str, day: str) -> None:
+    count = made.counts[agent]
+    count.turns += 1
+    name = outcome if outcome in ("trivial", "homeless", "new") else "known"
+    setattr(count, name, getattr(count, name) + 1)
+    if outcome == "homeless":
+        made.gone[turn.cwd] = made.gone.get(turn.cwd, 0) + 1
+    elif outcome == "new":
+        count.tokens += tokens_of(turn)
+        count.first_day = min(filter(None, (count.first_day, day)), default="")
+        count.last_day = max(count.last_day, day)
 
 
 def _record_session(

@@ -105,17 +105,7 @@ class CapturePipeline:
         """
         when = local_time(turn.started) or datetime.fromtimestamp(at).astimezone()
         cwd = turn.cwd or cwd
-        if ids := injection_log.cited(turn.assistant):
-            injection_log.note_use(
-                self.home,
-                ids,
-                "cited",
-                agent=turn.agent,
-                session=turn.session,
-                turn=turn.turn,
-                at=when.timestamp(),
-            )
-            injection_log.mark_cited(self.home, turn.agent, turn.session, ids)
+        self._note_citations(turn, when)
         if turn.is_ours:
             return self._note(turn, when, cwd, CapturedTurn("ours"))
         memory = memory or home_of(cwd, self.home)
@@ -127,20 +117,8 @@ class CapturePipeline:
         clean = redacted(turn, self.home)
         anchor = Anchor(_id(turn.session), _id(turn.turn), turn.agent, where.kind, where.path)
         body = extract(clean)
-        marks: dict[str, str] = (
-            {"trust": QuarantineReason.OUTSIDE if turn.outside else QuarantineReason.SUSPECT}
-            if turn.outside or orders(body)
-            else {}
-        )
         by_model = summaries.chosen(self.settings, turn.agent).provider != "extractive"
-        if by_model:
-            marks["summary"] = "pending"
-        if branch := _branch(turn, cwd):
-            marks["branch"] = branch
-        if turn.replaced_by:
-            marks["superseded-by"] = turn_id(turn.agent, anchor.session, _id(turn.replaced_by))
-        if turn.taken_back:
-            marks["confidence"] = "low"  # it is not injected
+        marks = _marks(turn, body, cwd, by_model)
         day, time = when.date().isoformat(), when.strftime("%H:%M")
         added = self.journal.append_turn(
             memory, day, time, body, anchor, marks, aliases=turn.aliases, times=noted_at(turn)
@@ -167,6 +145,19 @@ class CapturePipeline:
         return self._note(
             turn, when, cwd, CapturedTurn("captured", memory, added.entry_id, added.written)
         )
+
+    def _note_citations(self, turn: Turn, when: datetime) -> None:
+        if ids := injection_log.cited(turn.assistant):
+            injection_log.note_use(
+                self.home,
+                ids,
+                "cited",
+                agent=turn.agent,
+                session=turn.session,
+                turn=turn.turn,
+                at=when.timestamp(),
+            )
+            injection_log.mark_cited(self.home, turn.agent, turn.session, ids)
 
     def _supersede(self, turn: Turn, memory: str) -> None:
         """Mark the notes of the turns that *turn* replaces, because the prompt was edited."""
@@ -215,6 +206,22 @@ class CapturePipeline:
         )
         self.ledger.note([seen])
         return captured
+
+
+def _marks(turn: Turn, body: str, cwd: str, by_model: bool) -> dict[str, str]:
+    """Return the marks of a turn's note."""
+    marks: dict[str, str] = {}
+    if turn.outside or orders(body):
+        marks["trust"] = QuarantineReason.OUTSIDE if turn.outside else QuarantineReason.SUSPECT
+    if by_model:
+        marks["summary"] = "pending"
+    if branch := _branch(turn, cwd):
+        marks["branch"] = branch
+    if turn.replaced_by:
+        marks["superseded-by"] = turn_id(turn.agent, _id(turn.session), _id(turn.replaced_by))
+    if turn.taken_back:
+        marks["confidence"] = "low"  # it is not injected
+    return marks
 
 
 def _branch(turn: Turn, cwd: str) -> str:

@@ -20,6 +20,7 @@ from pathlib import Path
 import msgspec
 
 from memsearch_engine.agents.transcripts.locate import find_session, known_folders, open_session
+from memsearch_engine.agents.transcripts.model import Session, Turn
 from memsearch_engine.capture import summaries
 from memsearch_engine.capture.capture_pipeline import CapturePipeline, home_of
 from memsearch_engine.core import agent_registry, safe_files
@@ -341,19 +342,9 @@ def _take(event: HookEvent, pipeline: CapturePipeline, outcome: QueueOutcome) ->
         and not pipeline.ledger.is_capturing(event.agent, since)
         and not _has_plugin(event.agent, pipeline, since)
     ):
-        return (
-            True,
-            "",
-        )  # a session that was open at the uninstallation still has our plugin
-    if event.event == "SessionStart":
-        _note_start(pipeline.home, event)
-        memory = (
-            _named(event.memsearch_dir)
-            if event.memsearch_dir
-            else home_of(event.cwd, pipeline.home)
-        )
-        if has_notes(memory) and memory not in outcome.opened:
-            outcome.opened.append(memory)
+        return True, ""  # a session that was open at the uninstallation still has our plugin
+    if not is_ending:
+        _open(event, pipeline.home, outcome)
         return True, ""
     if summaries.is_off(pipeline.settings, event.agent):
         return True, ""
@@ -367,7 +358,6 @@ def _take(event: HookEvent, pipeline: CapturePipeline, outcome: QueueOutcome) ->
     settled = age >= _SETTLE_S or event.event not in ("Stop", "StopFailure")
     known = pipeline.outcomes(conversation)
     wanted = conversation.aliases.get(event.turn, event.turn)
-    renamed = _renamed(event)
     for place, name in enumerate(conversation.ids):
         last = place == len(conversation.ids) - 1
         if (
@@ -380,32 +370,43 @@ def _take(event: HookEvent, pipeline: CapturePipeline, outcome: QueueOutcome) ->
         if not found:  # the file was shortened meanwhile
             continue
         turn = found[0]
-        if turn.status == "interrupted" and last and not settled:
-            return False, "the answer is not in the transcript yet"
-        if (
-            last
-            and turn.status == "interrupted"
-            and (event.event == "PreCompact" or turn.turn != wanted != "")
-        ):
-            continue  # the turn is not finished and will have its own event
-        memory = _named(event.memsearch_dir) if event.memsearch_dir else ""
-        if renamed and f"{turn.cwd or event.cwd}{os.sep}".startswith(renamed[0] + os.sep):
-            memory = memory or home_of(
-                renamed[1] + (turn.cwd or event.cwd)[len(renamed[0]) :], pipeline.home
-            )
-        try:
-            captured = pipeline.capture(turn, where, memory=memory, cwd=event.cwd, at=event.at)
-        except (OSError, MemsearchError) as error:
-            pipeline.note_failed(turn, str(error))
-            raise
-        if captured.written:
-            outcome.captured += 1
-            if captured.memory not in outcome.memories:
-                outcome.memories.append(captured.memory)
-        elif captured.outcome == "captured":
-            outcome.already += 1
-        else:
-            outcome.skipped += 1
+        if turn.status == "interrupted" and last:
+            if not settled:
+                return False, "the answer is not in the transcript yet"
+            if event.event == "PreCompact" or turn.turn != wanted != "":
+                continue  # the turn is not finished and will have its own event
+        _capture(event, turn, where, pipeline, outcome)
     if wanted and wanted not in conversation.ids and not settled:
         return False, "the turn is not in the transcript yet"
     return True, ""
+
+
+def _open(event: HookEvent, home: Home, outcome: QueueOutcome) -> None:
+    """Note the start of a session, and which notes it opened."""
+    _note_start(home, event)
+    memory = _named(event.memsearch_dir) if event.memsearch_dir else home_of(event.cwd, home)
+    if has_notes(memory) and memory not in outcome.opened:
+        outcome.opened.append(memory)
+
+
+def _capture(
+    event: HookEvent, turn: Turn, where: Session, pipeline: CapturePipeline, outcome: QueueOutcome
+) -> None:
+    """Capture a turn into the folder that its event names, and count it."""
+    memory, cwd = _named(event.memsearch_dir) if event.memsearch_dir else "", turn.cwd or event.cwd
+    renamed = _renamed(event)
+    if renamed and f"{cwd}{os.sep}".startswith(renamed[0] + os.sep):
+        memory = memory or home_of(renamed[1] + cwd[len(renamed[0]) :], pipeline.home)
+    try:
+        captured = pipeline.capture(turn, where, memory=memory, cwd=event.cwd, at=event.at)
+    except (OSError, MemsearchError) as error:
+        pipeline.note_failed(turn, str(error))
+        raise
+    if captured.written:
+        outcome.captured += 1
+        if captured.memory not in outcome.memories:
+            outcome.memories.append(captured.memory)
+    elif captured.outcome == "captured":
+        outcome.already += 1
+    else:
+        outcome.skipped += 1

@@ -10,7 +10,7 @@ import contextlib
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from datetime import date, timedelta
 from types import MappingProxyType
@@ -329,15 +329,15 @@ def prebuild(
     Returns:
         Whether the file changed in more than its stamps.
     """
-    texts: dict[str, str] = {}
     seen = {**(sources or {}), **freshness.stamps([*_sources(memory), str(home.generation)])}
     sizes = sorted({agent_registry.agent(name).context_lines for name in agent_registry.live()})
     with closing(Origin(home)) as origin:
         notes = _read(memory, max(sizes), date.today(), origin, outdated)
-    for lines in sizes:
-        context = _render(home, notes, lines, max_tokens, longterm)
-        if context.text:
-            texts[str(lines)] = context.text
+    texts = {
+        str(lines): context.text
+        for lines in sizes
+        if (context := _render(home, notes, lines, max_tokens, longterm)).text
+    }
     name = digest(json.dumps(texts, sort_keys=True), size=6)
     asks = bool(list_dated(memory))
     value: dict[str, Any] = {
@@ -348,33 +348,33 @@ def prebuild(
         "wait_ms": wait_ms if asks else 0,
         "carry_ms": carry_ms if asks else 0,
         "act_ms": act_ms if asks else 0,
-    }
-    path = home.context(memory)
-    rows = {row for text in texts.values() for row in text.splitlines()}
-    value |= {
         "problem": problem,
         "stamps": seen,
         "until": notes.until,
-        "own": {
-            name: stored
-            for name, lines in notes.own.items()
-            if (stored := [line for line in lines if line in rows])
-        },
+        "own": _kept(notes.own, {row for text in texts.values() for row in text.splitlines()}),
     }
+    path = home.context(memory)
     before: object = None
     with contextlib.suppress(OSError, ValueError):
         before = json.loads(path.read_bytes())
         if before == value:
             return False
-    is_new = not isinstance(before, dict) or any(
-        before.get(key) != value[key] for key in value if key != "stamps"
-    )
+    is_new = _without_stamps(before) != _without_stamps(value)
     if texts and is_new:
         injection_log.store_texts(
             home, name, {int(count): (text, estimate(text)) for count, text in texts.items()}
         )
     Home.put(path, json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
     return is_new
+
+
+def _kept(own: Mapping[str, Iterable[str]], rows: set[str]) -> dict[str, list[str]]:
+    kept = {name: [line for line in lines if line in rows] for name, lines in own.items()}
+    return {name: lines for name, lines in kept.items() if lines}
+
+
+def _without_stamps(value: object) -> object:
+    return {**value, "stamps": None} if isinstance(value, dict) else value
 
 
 def _sources(memory: str) -> list[str]:
