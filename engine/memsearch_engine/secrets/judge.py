@@ -423,7 +423,6 @@ def _is_random(value: str) -> bool:
     return value.isalpha() and len(value) >= 10 and not wordy(value, 2.5)
 
 
-_NO_PASSWORDS = _ORDINARY | _STATES
 #: The first that holds decides.
 _SHAPES: tuple[tuple[str, Callable[[str], object]], ...] = (
     ("uuid", _UUID.fullmatch),
