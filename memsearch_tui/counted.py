@@ -1,4 +1,4 @@
-"""Counts and shortened texts for people."""
+"""Counts, shortened texts and errors for people."""
 
 from __future__ import annotations
 
@@ -26,6 +26,13 @@ def cut_middle(text: str, room: int) -> str:
         return text
     end = room * 2 // 3
     return f"{text[: room - end - 1]}…{text[-end:]}"
+
+
+def reason(error: BaseException) -> str:
+    """Return what an error says, without the number of the operating system's errors."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return str(error)
 
 
 def quoted(title: str) -> str:

@@ -139,7 +139,7 @@ def test_a_new_note_that_is_left_is_a_draft_and_one_of_another_day_goes_there(wo
     async def steps(pilot):
         await pilot.press("plus", *"half a thought", "escape")
         await settled(pilot)
-        assert "a goes on with it" in said(app)
+        assert "+ goes on with it" in said(app)
         await pilot.press("plus")
         assert app.screen.query_one("#editor", TextArea).text == "half a thought"
         await pilot.press("ctrl+g", "A")

@@ -181,6 +181,27 @@ def test_without_room_for_a_draft_the_editor_stays_open(world):
     drive(app, steps)
 
 
+def test_the_editor_says_whether_its_note_is_still_in_the_file(world):
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("e", *"MINE")
+        editor, aside = app.screen.query_one("#editor"), world.project / "aside.md"
+        world.day().rename(aside)
+        await app.screen.editor.compare()
+        assert str(editor.border_title) == "edit · no longer in its file"
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: "your text is a draft now" in message(app))
+        assert message(app).startswith(f"{world.day().name}: No such file")
+        aside.rename(world.day())
+        await app.screen.editor.compare()
+        assert str(editor.border_title) == "edit"
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: "MINE" in written(world))
+
+    drive(app, steps)
+
+
 def test_what_can_neither_be_saved_nor_be_a_draft_is_copied(world):
     app = world.app()
     (world.home.root / "drafts").write_text("in the place of the folder")

@@ -9,7 +9,7 @@ import memsearch_engine as engine
 import msgspec
 from memsearch_engine import Conflict, Entry, MemsearchError
 
-from memsearch_tui.counted import many, quoted
+from memsearch_tui.counted import many, quoted, reason
 from memsearch_tui.library import Item
 from memsearch_tui.library.notes import as_markdown, export
 from memsearch_tui.screens.browse.conversation import Conversation
@@ -123,7 +123,7 @@ class Changes:
         await self._desk.write("redoing", work, partial(self._stepped, "redo"), self._blocked)
 
     def _blocked(self, error: Exception) -> None:
-        self._desk.say(f"{error} · U lists all changes")
+        self._desk.say(f"{reason(error)} · U lists all changes")
 
     def _stepped(self, name: str, changes: list[engine.Change]) -> None:
         if not changes:

@@ -16,6 +16,7 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from memsearch_tui.aside import read, write
+from memsearch_tui.counted import reason
 from memsearch_tui.saved import SavedState
 from memsearch_tui.screens.browse.state import LEVELS, BrowseState
 from memsearch_tui.widgets.bars import MESSAGE_S, Header, StatusLine
@@ -79,11 +80,11 @@ class Desk:
 
     def complain(self, error: Exception) -> None:
         """Show an error."""
-        self.screen.notify(str(error), severity="error")
+        self.screen.notify(reason(error), severity="error")
 
     def warn(self, error: Exception) -> None:
         """Show a warning."""
-        self.screen.notify(str(error), severity="warning")
+        self.screen.notify(reason(error), severity="warning")
 
     # -- background work
 

@@ -19,7 +19,7 @@ from textual.timer import Timer
 
 from memsearch_tui import drafts
 from memsearch_tui.aside import OURS, SHOWN_AFTER_S, away
-from memsearch_tui.counted import many, quoted
+from memsearch_tui.counted import many, quoted, reason
 from memsearch_tui.library import Item
 from memsearch_tui.timeline import Key
 
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 _COMPARE_S = 2.0  # between two comparisons of the edited note with its file
 _DRAFT_S = 0.5  # from a key to the draft that contains it
+_SAVES = "ctrl+s saves · escape leaves"
+_GONE = Content("edit · no longer in its file"), "escape keeps what you wrote as a draft"
+_CHANGED = Content("edit · changed in its file meanwhile"), "ctrl+s shows both"
 #: Editors that take a line as PATH:LINE, some after an option; all others take +LINE PATH.
 _WITH_COLON = {
     "hx": [],
@@ -61,6 +64,8 @@ class Editor:
         self._desk, self._reader, self._conversation = desk, reader, conversation
         self._state, self._reload = desk.state, reload
         self._draft = drafts.EditDraft("", "", "", "")  # the note when the edit began
+        # upper and lower border of the editor: now, and while the note is as it was
+        self._titles = self._own_titles = Content(), ""
         self._saving: drafts.EditDraft | None = None
         self._draft_timer: Timer | None = None
         self._compare_timer: Timer | None = None
@@ -129,8 +134,8 @@ class Editor:
         self._state.editing = True
         screen.add_class("editing")
         editor = make_editor(saved.text if saved else draft.text)
-        editor.border_title = Content(shown_line(title))
-        editor.border_subtitle = "ctrl+s saves · escape leaves"
+        self._titles = self._own_titles = Content(shown_line(title)), _SAVES
+        editor.border_title, editor.border_subtitle = self._titles
         await screen.query_one("#right").mount(editor, before=0)
         screen.set_focus(editor)
         self._desk.say("")
@@ -151,12 +156,12 @@ class Editor:
         except (MemsearchError, OSError):
             now = ""
         is_same = self._state.editing and self._draft is draft and self._saving is None
-        if not is_same or now == draft.hash:
+        if not is_same:
             return
-        for editor in self._desk.screen.query("#editor"):
-            gone = "edit · no longer in its file", "escape keeps what you wrote as a draft"
-            changed = "edit · changed in its file meanwhile", "ctrl+s shows both"
-            editor.border_title, editor.border_subtitle = changed if now else gone
+        titles = self._own_titles if now == draft.hash else _CHANGED if now else _GONE
+        editor = self._widget()
+        if titles != self._titles and editor is not None:
+            editor.border_title, editor.border_subtitle = self._titles = titles
 
     # -- closing
 
@@ -236,7 +241,7 @@ class Editor:
         error = writing.exception() if writing.done() else None
         if error is not None:
             self._desk.say(
-                f"no draft can be written: {error} · ctrl+g or ctrl+q twice drops the text"
+                f"no draft can be written: {reason(error)} · ctrl+g or ctrl+q twice drops the text"
             )
         return error is None
 
@@ -340,7 +345,7 @@ class Editor:
             else:
                 self._conflict(draft, text, now)
                 return
-        self._desk.screen.notify(f"{error}; {kept}", severity="error")
+        self._desk.screen.notify(f"{reason(error)}; {kept}", severity="error")
 
     def _conflict(self, draft: drafts.EditDraft, mine: str, now: Entry) -> None:
         from memsearch_tui.screens.dialogs import ConflictScreen
