@@ -25,7 +25,7 @@ _TOKEN = linear.compile(
 )
 _SYMBOL = re.compile(r"[A-Za-z0-9][!#$%&*^~@]")
 _CODE = re.compile(
-    r"^[A-Z]\w+#[a-z_]+|^[a-z][\w.-]*@[a-z][\w-]*$|@[\^~]?\d+\.|^[a-z]+\*\d|[a-z0-9]\$[a-z]+$|"
+    r"^[A-Z]\w+#[a-z_]+|^[a-z][\w.-]*@[a-z][\w-]*$|@[\^~]?\d+(?:\.|$)|^[a-z]+\*\d|[a-z0-9]\$[a-z]+$|"
     r"\*\*|%[a-z]|%\d|[aA]-[zZ]|0-9|\.[A-Za-z]|[^!]=|=[^!=]|^&|&\w+=|^%|^\$"
 )
 _SHORTEST, _GENERATED = 8, 20  # characters

@@ -154,7 +154,7 @@ def kubernetes(text: str) -> Iterator[Span]:
 
 # -- sections whose entries are secrets: [admins] of an INI file, "passwords:" of YAML
 _GROUPS = "admins|users|passwords|passwd|secrets|credentials?|tokens|api_?keys|logins|accounts"
-_SECTION = re.compile(
+_SECTION = linear.compile(
     rf"(?im)^(?P<indent>[ \t]*)(?:\[[\"']?(?:[\w .-]{{1,40}}[. _-])?(?P<ini>{_GROUPS})[\"']?\]|"
     rf"[\"']?(?:[\w.-]{{1,40}}[._-])?(?:{_GROUPS})[\"']?[ \t]*[:=][ \t]*\{{?)[ \t]*(?:[#;].*)?\n"
 )
@@ -183,13 +183,13 @@ _ALONE = linear.compile(
     r"temporary|initial|the) )?(?:value|password|secret|token|key):)[ \t]{1,4})?"
     r"[\"'`]?([^\s\"'`<>|,]{8,200})[\"'`]?[ \t\r]*$"
 )
-_ABOVE = re.compile(
+_ABOVE = linear.compile(
     r"(?i)passw|pwd|passphrase|secret|token|credential|cookie|login|(?:api|access|auth|master|"
     r"private|"
     r"activation|license|recovery|encryption|signing|shared)[ _-]?(?:key|code)s?|"
     r"\b(?:pass show|op (?:read|item)|secret-tool|get-parameter|versions access)\b"
 )
-_PRINTS = re.compile(
+_PRINTS = linear.compile(
     r"(?i)(?:passw(?:or)?ds?|secrets?|tokens?|api_?key|_key|authkeys?|credentials?|cookie|"
     r"secret_key_base)\b|(?:master|private|secret|access)\.?-?key|rand -(?:hex|base64)|pwgen|"
     r"urandom|genkey|genpsk|token_hex|token_urlsafe|uuidgen"
@@ -200,7 +200,7 @@ _PRINTED = re.compile(r"[A-Za-z0-9+/_.-]{16,200}={0,2}")
 
 def printed(text: str) -> Iterator[Span]:
     """Words alone in a line, below a line that names a secret."""
-    for match in _ALONE.finditer(text):
+    for match in _ALONE.finditer(text) if _ABOVE.search(text) or _PRINTS.search(text) else ():
         value = match[1]
         above = text[max(0, match.start() - 400) : match.start()].rstrip("\n").split("\n")[-2:]
         known = _PRINTED.fullmatch(value) and mixed(value) and _PRINTS.search(above[-1])
