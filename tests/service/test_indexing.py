@@ -151,6 +151,31 @@ def test_the_word_index_is_merged_once_after_the_first_reading_of_several_projec
     assert len(merged) == 1 and [job.error for job in jobs] == [None] * 4
 
 
+def test_damaged_vectors_do_not_end_the_index_thread(box):
+    home = Home(box.home.root).ensure()
+    with contextlib.closing(Registry(home)) as registry:
+        project = registry.at(locate(str(box.project), home), register=True)
+
+        def indexer():
+            return contextlib.closing(Indexer(home, registry, threading.Event(), lambda: None))
+
+        with indexer() as first:
+            assert first.warmed.wait(60)
+            file = first.spaces.serving.folder / "vectors.db"
+        with contextlib.closing(sqlite3.connect(file)) as db, db:
+            db.executemany(
+                "INSERT INTO stored (collection, chunk_id, scalars, text_hash) VALUES (?,?,'','')",
+                [(project.collection, f"chunk {number:05}") for number in range(5000)],
+            )
+        data = bytearray(file.read_bytes())
+        while (at := data.find(b"chunk 02500")) >= 0:
+            page = at - at % 4096
+            data[page : page + 4096] = bytes(4096)
+        file.write_bytes(data)
+        with indexer() as second:
+            assert second.warmed.wait(60)
+
+
 def test_housekeeping_waits_for_what_the_first_search_needs(box, monkeypatch):
     box.write("2026-03-01", "### 10:00\n- Deploys are frozen\n")
     go_on, ticks, done = threading.Event(), queue.Queue(), []

@@ -324,18 +324,14 @@ class IndexThread:
             self._state.changed()
 
     def _warm(self) -> None:
-        """Load the data that the first searches need."""
-        with contextlib.suppress(MemsearchError):  # the registry can't be read
-            self._warm_projects([*self._state.known.values(), *self._state.registry.all()])
-
-    def _warm_projects(self, projects: list[Project]) -> None:
+        """Load the data that the first searches need. Damage is repaired where it is used."""
+        projects = list(self._state.known.values())
+        with contextlib.suppress(MemsearchError, sqlite3.Error):
+            projects += self._state.registry.all()
         for project in distinct(projects):
-            if (serving := self._state.spaces.serving) is not None and serving.chunk_count(
-                project.collection
-            ):
-                with contextlib.suppress(
-                    Exception
-                ):  # damage is detected and repaired where the folder is used
+            with contextlib.suppress(Exception):
+                serving = self._state.spaces.serving
+                if serving is not None and serving.chunk_count(project.collection):
                     serving.warm(project.collection)
 
     def _settle_spaces(self) -> None:
