@@ -295,6 +295,9 @@ def test_a_turn_that_was_taken_back_is_not_injected_although_nothing_follows(
             assert reconciled(back) == [(asked[0], False), (asked[1], False)]
         assert reconciled(back + 1) == [(asked[0], False), (asked[1], True)]
         assert reconciled(len(rows)) == [(asked[0], False), (asked[1], True), (asked[2], False)]
+        taken_back = next(note for note in memory.entries() if "confidence" in note.marks)
+        assert "superseded-by" in taken_back.marks
         if noted:
-            memory.undo()
+            for _ in ("superseded-by", "confidence"):
+                memory.undo()
             assert reconciled(len(rows))[1] == (asked[1], False)

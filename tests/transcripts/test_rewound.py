@@ -452,6 +452,15 @@ def test_turns_that_were_taken_back_are_known_although_nothing_follows(
     assert not any(turn.taken_back and turn.replaced_by for turn in turns)
 
 
+def test_a_turn_that_the_person_returned_to_is_not_taken_back(tmp_path):
+    name, rows = of_pi(["a", "b", ("back", 1)])
+    left, back = rows[-2:]
+    file = tmp_path / name
+    rows.append(back | {"id": "0000ffff", "parentId": left["id"]})
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert Pi().open_session(Pi().at(file)).taken_back() == []
+
+
 @pytest.mark.parametrize("said", [["a", "b", ("back", 1)], ["a", "b", ("back", 1), "B"]])
 def test_turns_that_were_taken_back_are_known_in_openclaw_s_database(tmp_path, said):
     reader = OpenClaw()

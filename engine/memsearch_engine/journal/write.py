@@ -266,7 +266,11 @@ class Journal(Undoable):
             entry = day.find(name) or (copy_of(day, anchor) if in_copies else None)
             if entry is None or mark in entry.marks or not self.origin.came_by(entry.raw, CAPTURED):
                 continue
-            if any(done.op == "mark" for done in self.history.of_entry(entry.id)):
+            if any(
+                done.op == "mark"
+                and (done.state != "done" or not self.origin.came_by(done.after, CAPTURED))
+                for done in self.history.of_entry(entry.id)
+            ):
                 continue
             try:
                 new = self.splice(memory, "mark", [target_of(path, entry)], change, decides=False)[

@@ -103,6 +103,7 @@ class LinkedScanner(Scanner):
     def rewind(self, own: str, parent: str | None) -> None:
         """Record a line with which the person took turns back. See ``link``."""
         self.link(own, parent)
+        self.after.pop("", None)  # the person may return to the turn
         if (root := self._roots[own]) is not None:
             self.after[""] = root
 
