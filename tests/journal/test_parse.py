@@ -85,6 +85,11 @@ def test_anchor_dialects(anchor, agent, kind, path):
     assert entry.body == "- x"
 
 
+def test_an_empty_comment_does_not_end_a_comment_above():
+    _, *entries = parse(b"<!-- of a page\n### 10:00\n- words\n<!-->\n### 11:00\n- more\n").entries
+    assert [entry.time for entry in entries] == ["10:00", "11:00"]
+
+
 def test_headings_in_code_and_comments_are_text():
     text = (
         b"### 1:00\n```bash\n# not a heading\n## nor this\n"

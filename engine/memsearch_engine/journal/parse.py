@@ -133,7 +133,7 @@ def sections(data: bytes) -> list[tuple[int, str, int, int]]:
         elif closed >= 0:
             if closed < match.end():  # else several comments begin before this end
                 closed = data.find(b"-->", match.end())
-            if closed >= line_end and data.find(b"<!--", match.end(), closed) < 0:
+            if closed >= line_end and data.find(b"<!--", match.end(), closed + 3) < 0:
                 next_line = data.find(b"\n", closed)
                 position = len(data) if next_line < 0 else next_line + 1
     preamble_end = found[0][2] if found else len(data)
