@@ -49,6 +49,14 @@ def test_a_command_that_printed_a_refusal_ran_and_is_in_the_index(tmp_path) -> N
     assert found == [1, 0]
 
 
+@pytest.mark.parametrize("blanks", [" ", "\n"])
+def test_the_reason_of_a_refusal_may_have_many_blanks(blanks: str) -> None:
+    head = "The user doesn't want to proceed with this tool use."
+    said = f"no{500_000 * blanks}x"  # quadratic work does not end
+    output = f"\n{head} To tell you how to proceed, the user said:\n{said}\n"
+    assert work.refusal(ToolCall("Bash", "make", output, True)) == said
+
+
 def test_a_script_and_nothing_are_no_commands() -> None:
     for script in (
         "cat <<'EOF' > x\na\nb\nc\nEOF",

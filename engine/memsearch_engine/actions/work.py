@@ -146,7 +146,7 @@ _HOLLOW = re.compile(
 )
 #: What clients report in place of a result when the person refused a call, and the person's reason.
 _REFUSED = re.compile(
-    r"\s*(?:The user doesn't want to (?:proceed with this tool use|take this action right now)\."
+    r"The user doesn't want to (?:proceed with this tool use|take this action right now)\."
     r"(?: The tool use was rejected \([^\n]*\)\.)?(?: STOP what you are doing[^\n]*)?"
     r"(?: To tell you how to proceed, the user said:(?P<said>.*?))?"
     r"(?:\n\nNote: The user's next message.*)?|"
@@ -154,7 +154,7 @@ _REFUSED = re.compile(
     r"(?:\.| with the following feedback:(?P<feedback>.*))|"
     r"(?:exec command|patch) rejected by user|\[Operation Cancelled\] Reason: User denied[^\n]*|"
     r'Tool "[^"\n]*" was not run because the user rejected the approval request\.'
-    r"(?: Reason: (?P<reason>.*?))?(?: Try a different approach[^\n]*)?)\s*",
+    r"(?: Reason: (?P<reason>.*?))?(?: Try a different approach[^\n]*)?",
     re.S,
 )
 #: The person answers questions of the agent with questions.
@@ -201,7 +201,7 @@ class ComparedCommand(msgspec.Struct, frozen=True):
 def refusal(call: ToolCall) -> str | None:
     """Return the person's reason for refusing a tool call, ``""`` without one; None if it ran."""
     # a tool that ran may print the words of a refusal
-    refused = _REFUSED.fullmatch(call.output) if call.failed else None
+    refused = _REFUSED.fullmatch(call.output.strip()) if call.failed else None
     if refused is None:
         return None
     reason = next(filter(None, refused.groups()), "").strip()
