@@ -216,6 +216,23 @@ def test_a_channel_s_message_begins_a_turn_of_outside_content_where_no_turn_is_o
     assert session.unknown == {}
 
 
+@pytest.mark.parametrize("result_first", [True, False])
+def test_a_channel_s_message_between_tool_calls_belongs_to_the_turn(tmp_path, result_first):
+    called = [{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "make"}}]
+    returned = [{"type": "tool_result", "tool_use_id": "t1", "content": "built"}]
+    rows = [user(3, returned), user(4, '<channel source="ci">red</channel>', isMeta=True)]
+    session = read(
+        tmp_path,
+        user(1, "fix the build"),
+        line(2, "assistant", called),
+        *(rows if result_first else rows[::-1]),
+        answer(5, "fixed"),
+    )
+    (turn,) = session.turns()
+    assert (turn.user, turn.assistant, turn.outside) == ("fix the build", "fixed", True)
+    assert [call.output for call in turn.tools] == ["built"]
+
+
 def test_what_the_client_writes_in_the_models_name_is_no_answer(tmp_path):
     session = read(
         tmp_path,

@@ -12,7 +12,7 @@ typed while Claude works is an attachment of the running turn (``queued_command`
 its own. Two prompts that waited together are answered together.
 
 A message of a channel (a chat, a webhook) begins a turn after an answer and in a new session. It is
-outside content, because anyone may have sent it. Before an answer, it belongs to the turn.
+outside content, because anyone may have sent it. While Claude works, it belongs to the turn.
 
 **A turn is named by the uuid of its user line.** A fork (``--fork-session``) copies the line and
 gives all copied lines one new ``promptId``, which is also that of its own first turn. The
@@ -149,7 +149,7 @@ class _Scanner(LinkedScanner):
         super().__init__()
         self._first, self._position = "", None
         self._is_linked = False  # whether the line before names the line that it follows
-        self._is_open = False  # whether the last turn has no answer
+        self._last: _Line | None = None  # the last prompt, or the last line of its answer
 
     def feed(self, offset: int, raw: bytes) -> tuple[str, int] | None:
         line = _decode(raw)
@@ -179,10 +179,11 @@ class _Scanner(LinkedScanner):
             self._position = None  # answered: a prompt that still waits becomes another turn
         if _aside(line, self.facts):
             return None
-        self._is_open = self._is_open and line.type != "assistant"
-        if line.type != "user" or (prompt := _prompt(line, is_open=self._is_open)) is None:
+        if line.type == "assistant" and self._last:
+            self._last = line
+        if line.type != "user" or (prompt := _prompt(line, self._last)) is None:
             return None
-        self._is_open = True
+        self._last = line
         count_unknown_tag(self.unknown, prompt)
         self.facts.update(session=text_of(line.sessionId), version=text_of(line.version))
         name = _turn_id(line)
@@ -246,16 +247,16 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
     tools: dict[str, ToolCall] = {}
     position = None  # of the last prompt, until it is answered
     ran: ToolCall | None = None  # the command that the person ran, until its output came
-    is_open = False
+    last: _Line | None = None
     for line in decoded(lines, _decode):
         if turns and line.type == "attachment":
             _typed_ahead(turns[-1], tools, line.attachment)
         if _aside(line, facts) or line.type not in ("user", "assistant"):
             continue
         if line.type == "assistant":
-            position, is_open = None, False
-        if line.type == "user" and (prompt := _prompt(line, is_open=is_open)) is not None:
-            is_open = True
+            position, last = None, last and line
+        if line.type == "user" and (prompt := _prompt(line, last)) is not None:
+            last = line
             is_queued = line.promptSource == "queued" and position is not None
             if turns and is_queued and line.turnPosition == position:
                 turns[-1].add_prompt(prompt)
@@ -292,14 +293,27 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
     return turns
 
 
-def _prompt(line: _Line, *, is_open: bool) -> str | None:
+def _is_open(last: _Line | None) -> bool:
+    """Return whether the turn has no answer yet, or waits for a tool. *last*: its last line."""
+    content = last.content() if last and last.type == "assistant" else None
+    return last is not None and (last.type == "user" or _has_block(content, "tool_use"))
+
+
+def _has_block(content: Any, kind: str) -> bool:
+    return isinstance(content, list) and any(
+        isinstance(block, dict) and block.get("type") == kind for block in content
+    )
+
+
+def _prompt(line: _Line, last: _Line | None) -> str | None:
     """Return the text of a real request, None for every other user line.
 
     Args:
-        is_open: the turn before has no answer.
+        last: the prompt before or the last line of its answer; None at the start.
     """
     has_result = line.toolUseResult is not msgspec.UNSET
-    if not is_open and not has_result and (found := _channel_message(blocks_text(line.content()))):
+    found = None if has_result else _channel_message(blocks_text(line.content()))
+    if found and not _is_open(last):
         source, attributes, words = found.groups()
         sender = _SENDER.search(attributes)
         return f"Message on {source}{f' from {sender[1]}' if sender else ''}: {words.strip()}"
@@ -309,9 +323,7 @@ def _prompt(line: _Line, *, is_open: bool) -> str | None:
     if line.promptSource == "system" or origin in _NOT_A_PERSON:
         return None
     content = line.content()
-    if isinstance(content, list) and any(
-        isinstance(b, dict) and b.get("type") == "tool_result" for b in content
-    ):
+    if _has_block(content, "tool_result"):
         return None
     text = blocks_text(content)
     if (
