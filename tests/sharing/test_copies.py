@@ -94,9 +94,9 @@ def test_sharing_and_taking_back_are_one_step_of_undo_each_and_leave_the_note_al
     two = ana.memory.add("The queue is Redis", day="2026-02-10")
     files = [Path(path) for path in ana.share(one.id, two.id)]
     texts = [file.read_text() for file in files]
-    ana.memory.undo()
+    ana.memory.undo(own=True)
     assert not any(file.exists() for file in files)
-    ana.memory.redo()
+    ana.memory.redo(own=True)
     assert [file.read_text() for file in files] == texts
     assert len(ana.sharing.withdraw([one.id, two.id])) == 2
     assert not any(file.exists() for file in files)

@@ -58,7 +58,7 @@ def test_a_pack_brings_notes_that_are_injected_under_their_author_s_name(
     assert "[shared: ana] Staging runs Postgres 16" in other.memory.context().text
     assert not other.memory.trust.quarantined()
     assert other.take(path) == [ShareChange.SAME, ShareChange.SAME]
-    other.memory.undo()
+    other.memory.undo(own=True)
     assert not other.sharing.listed()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import getpass
-import uuid
 from collections.abc import Iterable
 
 from memsearch_engine.core import repository
@@ -12,6 +11,7 @@ from memsearch_engine.core.project_location import author_name, author_of
 from memsearch_engine.index.rows import Filter
 from memsearch_engine.index.scan import is_ignored_by_git
 from memsearch_engine.journal.files import day_of, read_day
+from memsearch_engine.journal.history import new_batch
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.note import Note
 from memsearch_engine.journal.shared import COPY_OF, WRITTEN
@@ -104,7 +104,7 @@ class Sharing:
         Raises:
             UsageError, Unreachable: a copy is not writable.
         """
-        batch, files = uuid.uuid4().hex, dict[str, None]()
+        batch, files = new_batch(), dict[str, None]()
         for one in planned:
             if one.change in (ShareChange.NEW, ShareChange.CHANGED):
                 copies.put(self._scope, one, WRITTEN, batch)

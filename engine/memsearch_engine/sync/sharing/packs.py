@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-import uuid
 from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
@@ -23,6 +22,7 @@ from memsearch_engine.core.project_location import author_name, author_of
 from memsearch_engine.core.safe_files import read
 from memsearch_engine.core.safe_text import shown_line
 from memsearch_engine.journal import shared, whole_file
+from memsearch_engine.journal.history import new_batch
 from memsearch_engine.journal.merge import Unmergeable, merge, text_key
 from memsearch_engine.journal.model import CONFLICT, CONFLICT_OF, RELEASED, Entry
 from memsearch_engine.journal.parse import parse
@@ -190,7 +190,7 @@ def take(scope: Scope, received: Received) -> tuple[list[str], list[str]]:
         The files, and the ids of notes that were changed here as well. Both texts are in the file
         until `memsearch sync conflicts` decides.
     """
-    batch, files, conflicts = uuid.uuid4().hex, [], []
+    batch, files, conflicts = new_batch(), [], []
     for one in (
         one for one in received.notes if one.change in (ShareChange.NEW, ShareChange.CHANGED)
     ):
