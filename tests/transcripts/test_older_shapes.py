@@ -267,6 +267,9 @@ def test_what_openclaw_s_gateway_sends_to_itself_begins_no_turn(tmp_path, text):
         "[Slack integration] is broken",
         "[INFO 2026-01-20 10:00:07] is the last line of the log",
         "[2026-01-20 10:00] is when it failed",
+        # quadratic work does not end
+        pytest.param("[Slack" + 200_000 * " 1:11", id="open channel"),
+        pytest.param("[a" + 100_000 * " 2026-01-20 10:00", id="open time"),
     ],
 )
 def test_words_of_the_person_that_look_like_openclaw_s_are_kept(tmp_path, text):

@@ -75,9 +75,12 @@ _OTHERS = "[Chat messages since your last reply - for context]"
 #: (with a mark since 2026.8.1), memory, the name of a scheduled job.
 _METADATA = re.compile(
     r"\A\s*(?:"
-    r"\[[^\W\d][^\]\n]* \d{4}-\d\d-\d\d(?:T\d\d:\d\dZ| \d\d:\d\d(?![:\d]))[^\]\n]*\]\s*|"
+    # without the lookaheads, a bracket that does not end takes quadratic time
+    r"\[(?=[^\]\n]*\])[^\W\d][^\]\n]* "
+    r"\d{4}-\d\d-\d\d(?:T\d\d:\d\dZ| \d\d:\d\d(?![:\d]))[^\]\n]*\]\s*|"
     r"\[cron:[^\]\n]+\]\s*|"
-    r"\[(?:WebChat|WhatsApp|Telegram|Signal|Slack|Discord|Google Chat|iMessage|Teams|Matrix|"
+    r"\[(?=[^\]\n]*\])"
+    r"(?:WebChat|WhatsApp|Telegram|Signal|Slack|Discord|Google Chat|iMessage|Teams|Matrix|"
     r"Zalo(?: Personal)?|BlueBubbles) (?:[^\]\n]*(?:\d:\d\d|\bid:\d|[@#]\w|\+\d)[^\]\n]*|"
     # a name without a time, an id or an address: the person may also type such a bracket
     r"[^\W\d_a-z][\w.'-]*(?: [^\W\d_a-z][\w.'-]*){0,2})\]\s*|"
