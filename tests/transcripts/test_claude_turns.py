@@ -233,6 +233,12 @@ def test_a_channel_s_message_between_tool_calls_belongs_to_the_turn(tmp_path, re
     assert [call.output for call in turn.tools] == ["built"]
 
 
+def test_a_channel_s_message_may_have_many_blanks(tmp_path):
+    words = f"red{1_000_000 * ' '}again"  # quadratic work does not end
+    (turn,) = read(tmp_path, user(1, f'<channel source="ci">{words}</channel>')).turns()
+    assert turn.user == f"Message on ci: {words}"
+
+
 def test_what_the_client_writes_in_the_models_name_is_no_answer(tmp_path):
     session = read(
         tmp_path,

@@ -82,7 +82,7 @@ _SHELL_INPUT = re.compile(r"\s*<bash-input>(.*)</bash-input>\s*\Z", re.S)
 _SHELL_OUTPUT = re.compile(r"<bash-(?:stdout|stderr)>(.*?)</bash-(?:stdout|stderr)>", re.S)
 _SYNTHETIC = "<synthetic>"
 #: A message from a server: a chat, a webhook.
-_CHANNEL = re.compile(r'<channel source="([^">]*)"([^>]*)>(.*?)\s*(?:</channel>|\Z)', re.S)
+_CHANNEL = re.compile(r'<channel source="([^">]*)"([^>]*)>(.*?)(?:</channel>|\Z)', re.S)
 _SENDER = re.compile(r' user="([^">]+)"')
 #: The beginnings of the lines of a local command.
 _LOCAL_COMMAND = re.compile(r"\s*<(?:command-name|local-command-caveat)>")
