@@ -273,3 +273,8 @@ def test_records_that_are_written_twice_are_read_once(tmp_path, agent):
         doubled = tmp_path / sample.name
         doubled.write_bytes(b"".join(2 * line for line in sample.read_bytes().splitlines(True)))
         assert said(doubled) == said(sample), sample
+
+
+def test_equal_records_without_an_id_or_a_time_are_all_read():
+    text = b'{"role":"user","message":{"content":"go on"}}\n' * 2
+    assert len(list(records(io.BytesIO(text)))) == 2

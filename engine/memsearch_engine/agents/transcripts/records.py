@@ -31,6 +31,8 @@ _ZERO_IS_NEWLINE = bytes.maketrans(b"\0", b"\n")
 _BOM = b"\xef\xbb\xbf"
 _OPENING = re.compile(r'\{[ \t\r\n]*"')
 _ZEROS = re.compile(rb"\0+")
+#: A key that tells a record from an equal one.
+_OWN = re.compile(rb'"(?:\w*[iI][dD]|timestamp|time|ts|created\w*)"\s*:')
 #: Keys that records have and the objects inside records do not have.
 _TIMES = ("timestamp", "time", "created")
 NOT_JSON, ZERO_BYTES, TOO_LONG, BAD_ARCHIVE = (
@@ -87,8 +89,8 @@ def records(
 ) -> Iterator[tuple[int, int, bytes]]:
     """Yield (line number, offset, JSON object) of each whole record.
 
-    A record that equals the one before it is skipped. A half-written last line is left for the next
-    reading.
+    A record with an id or a time that equals the one before it is skipped. A half-written last line
+    is left for the next reading.
 
     Args:
         file: a binary file at position *start*.
@@ -98,7 +100,7 @@ def records(
     """
     before = b""
     for number, offset, record in _all_records(file, start, stop, skipped, longest):
-        if (text := record.rstrip(_BLANK)) != before:
+        if (text := record.rstrip(_BLANK)) != before or not _OWN.search(text):
             yield number, offset, record
         before = text
 
