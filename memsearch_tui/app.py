@@ -128,7 +128,7 @@ class MemsearchApp(App[int]):
         self.live = live
         self.animation_level = "none"
         self._painted = Painted()
-        self._was_kept_open = False
+        self._refused: list[str | None] = []  # texts that kept the app open
         self.saved = SavedState(library.memory.home)
         for item in THEMES:
             self.register_theme(item)
@@ -274,11 +274,11 @@ class MemsearchApp(App[int]):
         Args:
             at_once: never stay.
         """
-        screens = [screen for screen in self.screen_stack if isinstance(screen, BrowseScreen)]
-        is_kept = all([await screen.editor.keep() for screen in screens])
-        if is_kept or at_once or self._was_kept_open:
+        editors = [one.editor for one in self.screen_stack if isinstance(one, BrowseScreen)]
+        refused = [editor.text() for editor in editors if not await editor.keep()]
+        if at_once or refused in ([], self._refused):
             self.exit(0)
-        self._was_kept_open = not is_kept
+        self._refused = refused
 
     async def action_help(self) -> None:
         """Show help for the current screen."""

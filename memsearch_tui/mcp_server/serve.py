@@ -212,7 +212,10 @@ def _has_valid_id(line: str) -> bool:
         return True
     if not isinstance(message, dict) or not {"method", "id"} <= message.keys():
         return True
-    return isinstance(message["id"], (int, str)) and not isinstance(message["id"], bool)
+    name, method = message["id"], message["method"]
+    if name is None:  # some clients write it in notifications
+        return str(method).startswith("notifications/")
+    return isinstance(name, (int, str)) and not isinstance(name, bool)
 
 
 def _standard_input() -> Any:

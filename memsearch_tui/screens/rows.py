@@ -96,6 +96,10 @@ class HealthScreen(RowsScreen):
         self._state = self._library.status.health()
         return health.lines(self._state, self._making)
 
+    def on_resize(self) -> None:
+        """Show the part of the row again: other lines are broken."""
+        self.call_after_refresh(self._moved, not self._detail.has_focus)
+
     def _moved(self, by_hand: bool = False) -> None:
         if self._list.key:
             rows, at = health.report(self.lines, self._list.key[1])

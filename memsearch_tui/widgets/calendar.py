@@ -290,8 +290,9 @@ def _quantiles(counts: Iterable[int]) -> list[int]:
 
 
 def iso_date(text: str) -> date | None:
-    """Return the date of an ISO day; None for other text."""
+    """Return the date of an ISO day; None for other text, and near the ends of the calendar."""
     try:
-        return date.fromisoformat(text)
+        found = date.fromisoformat(text)
     except ValueError:
         return None
+    return found if 999 < found.year < 9999 else None

@@ -4,6 +4,7 @@ meanwhile.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import subprocess
@@ -19,6 +20,7 @@ from memsearch_tui import drafts
 from memsearch_tui.app import MemsearchApp
 from memsearch_tui.aside import WorkingScreen
 from memsearch_tui.library import Library
+from memsearch_tui.screens.browse import editor
 from memsearch_tui.screens.browse.screen import BrowseScreen
 from memsearch_tui.screens.changes import ChangesScreen
 from memsearch_tui.screens.connect import ConnectScreen
@@ -175,7 +177,9 @@ def test_without_room_for_a_draft_the_editor_stays_open(world):
         assert typed(app).startswith("MINE") and not app._exit
         await pilot.press("ctrl+g")
         assert typed(app) is None and written(world) == before
-        await pilot.press("e", *"MINE", "ctrl+q", "ctrl+q")
+        await pilot.press("e", *"OTHER", "ctrl+q")
+        assert typed(app).startswith("OTHER") and not app._exit  # only the first text was given up
+        await pilot.press("ctrl+q")
         assert app._exit
 
     drive(app, steps)
@@ -186,18 +190,48 @@ def test_the_editor_says_whether_its_note_is_still_in_the_file(world):
 
     async def steps(pilot):
         await pilot.press("e", *"MINE")
-        editor, aside = app.screen.query_one("#editor"), world.project / "aside.md"
+        area, aside = app.screen.query_one("#editor"), world.project / "aside.md"
         world.day().rename(aside)
         await app.screen.editor.compare()
-        assert str(editor.border_title) == "edit · no longer in its file"
+        assert str(area.border_title) == "edit · no longer in its file"
         await pilot.press("ctrl+s")
         await until(pilot, lambda: "your text is a draft now" in message(app))
         assert message(app).startswith(f"{world.day().name}: No such file")
         aside.rename(world.day())
         await app.screen.editor.compare()
-        assert str(editor.border_title) == "edit"
+        assert str(area.border_title) == "edit"
         await pilot.press("ctrl+s")
         await until(pilot, lambda: "MINE" in written(world))
+
+    drive(app, steps)
+
+
+def test_the_editor_stays_open_until_its_draft_is_written(world, monkeypatch):
+    app = world.app()
+    monkeypatch.setattr(editor, "_KEPT_S", 0.01)
+
+    async def steps(pilot):
+        with monkeypatch.context() as slow:
+            writing = asyncio.get_running_loop().create_future()
+            slow.setattr(app.screen.editor, "_put_draft", lambda *_: writing)
+            await pilot.press("e", *"MINE", "escape")
+            assert typed(app).startswith("MINE") and "does not answer" in message(app)
+        monkeypatch.setattr(editor, "_KEPT_S", 60)
+        await pilot.press("escape")
+        assert typed(app) is None
+        assert [one.text[:4] for one in drafts.every(world.home)] == ["MINE"]
+
+    drive(app, steps)
+
+
+def test_the_app_s_keys_are_its_own_in_the_editor(world):
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("e", *"MINE", "f7")
+        assert isinstance(app.screen, ChooseScreen)
+        await pilot.press("escape", "x")
+        assert typed(app).startswith("MINEx")
 
     drive(app, steps)
 

@@ -118,6 +118,11 @@ def test_the_report_of_health_has_all_parts_and_shows_that_of_the_row(world):
         await app.screen.reload()
         await settled(pilot)
         assert detail.scroll_offset.y == 2  # who reads keeps the place
+        rows.focus()
+        rows.move_to(len(rows.keys) - 1)
+        await pilot.resize_terminal(120, 40)
+        await pilot.resize_terminal(80, 24)
+        await until(pilot, lambda: detail.scroll_offset.y == detail.max_scroll_y > 9)
 
     drive(app, steps, size=(120, 40))
 

@@ -169,6 +169,24 @@ def test_where_a_year_has_no_room_its_end_is_shown(world):
     drive(app, steps, size=(40, 16))
 
 
+@pytest.mark.parametrize("day", ["0001-01-01", "9999-12-31"])
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+def test_notes_of_the_first_and_the_last_day_of_all_end_nothing(world, day, size):
+    (world.memory / f"{day}.md").write_text(f"# {day}\n\n## Session 10:00\n\n### 10:00\n- Far\n")
+    app = world.app()
+
+    async def steps(pilot):
+        assert "Far" in titles(app)
+        await pilot.press("g", *day)
+        assert "no date" not in str(app.screen.query_one("#how").content)
+        await pilot.press("tab", "home", "up", "pageup", "end", "down", "pagedown")
+        await pilot.press("escape", "G" if day < "1" else "home")
+        await settled(pilot)
+        assert app.screen.state.item.day == day
+
+    drive(app, steps, size=size)
+
+
 def test_a_year_with_notes_is_not_left_by_that_key(world):
     app = world.app()
 

@@ -18,7 +18,7 @@ from textual.content import Content
 from textual.timer import Timer
 
 from memsearch_tui import drafts
-from memsearch_tui.aside import OURS, SHOWN_AFTER_S, away
+from memsearch_tui.aside import OURS, away
 from memsearch_tui.counted import many, quoted, reason
 from memsearch_tui.library import Item
 from memsearch_tui.timeline import Key
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _COMPARE_S = 2.0  # between two comparisons of the edited note with its file
 _DRAFT_S = 0.5  # from a key to the draft that contains it
+_KEPT_S = 2.0  # longest time that leaving waits for the draft
 _SAVES = "ctrl+s saves · escape leaves"
 _GONE = Content("edit · no longer in its file"), "escape keeps what you wrote as a draft"
 _CHANGED = Content("edit · changed in its file meanwhile"), "ctrl+s shows both"
@@ -225,20 +226,22 @@ class Editor:
     def changed(self) -> None:
         """Write a draft soon. Further keys do not delay it, so continuous typing is saved too."""
         if self._draft_timer is None:
-            self._draft_timer = self._desk.screen.set_timer(_DRAFT_S, self.keep)
+            # beside the screen, which draws nothing while it waits
+            keep = partial(self._desk.start, self.keep, "draft")
+            self._draft_timer = self._desk.screen.set_timer(_DRAFT_S, keep)
 
     async def keep(self) -> bool:
         """Write the current text as a draft.
 
         Returns:
-            False, with a message, if it cannot be written. True if it takes longer than a moment.
+            False, with a message, if it cannot be written, or not yet.
         """
         self._draft_timer = None
         if not self._is_changed():
             return True
-        writing = self._put_draft(self._draft, self._text() or "")
-        await asyncio.wait([writing], timeout=SHOWN_AFTER_S)
-        error = writing.exception() if writing.done() else None
+        writing = self._put_draft(self._draft, self.text() or "")
+        await asyncio.wait([writing], timeout=_KEPT_S)
+        error = writing.exception() if writing.done() else TimeoutError("the disk does not answer")
         if error is not None:
             self._desk.say(
                 f"no draft can be written: {reason(error)} · ctrl+g or ctrl+q twice drops the text"
@@ -246,7 +249,7 @@ class Editor:
         return error is None
 
     def _is_changed(self) -> bool:
-        text = self._text()
+        text = self.text()
         return text is not None and text.strip("\n") != self._draft.text.strip("\n")
 
     def _put_draft(self, draft: drafts.EditDraft, text: str) -> asyncio.Future[None]:
@@ -259,7 +262,7 @@ class Editor:
         home = self._state.library.memory.home
         OURS.run(partial(drafts.drop, home, draft.path, draft.entry_id))
 
-    def _text(self) -> str | None:
+    def text(self) -> str | None:
         """Return the text in the editor; None if no editor is open."""
         editor = self._widget()
         return None if editor is None else editor.text
@@ -277,7 +280,7 @@ class Editor:
             editor.call_later(self._save_open)
 
     async def _save_open(self) -> None:
-        text, draft = self._text(), self._draft
+        text, draft = self.text(), self._draft
         if text is None or not self._state.editing or self._saving is draft:
             return
         if text.strip("\n") == draft.text.strip("\n") or not text.strip():
@@ -312,7 +315,7 @@ class Editor:
 
     def _saved(self, draft: drafts.EditDraft, text: str, note: Note) -> None:
         self._saving = None
-        if self._is_open(draft) and self._text() == text:
+        if self._is_open(draft) and self.text() == text:
             self._close()
         elif self._is_open(draft):  # the user typed on during the write
             self._draft = msgspec.structs.replace(
