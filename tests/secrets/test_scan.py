@@ -124,10 +124,11 @@ def test_shapes_of_later_sets(tmp_path, name, allowed):
     assert len(left) <= allowed, left
 
 
-@pytest.mark.parametrize(("name", "allowed"), [("unseen8", 1), ("trained", 12), ("trained2", 16)])
+@pytest.mark.parametrize(("name", "allowed"), [("unseen8", 1), ("trained", 12), ("trained2", 15)])
 def test_sets_of_the_newest_fit(tmp_path, name, allowed):
     """Eight of 150 and 89 of 845 lines were missed before rules were made for their kinds, and 44
-    of the 390 lines of ``trained2`` that three people wrote who did not know the rules.
+    of the 390 lines of ``trained2`` that three people wrote who did not know the rules, and 14 of
+    the 250 lines of a fourth.
     """
     left, _ = table.missed(name, Home(tmp_path))
     assert len(left) <= allowed, left
@@ -280,6 +281,10 @@ def test_arguments_and_lists_of_settings_with_a_password(text, secret, tmp_path)
     assert secret not in redact(text, Home(tmp_path))[0]
 
 
+#: Its words have no checksum.
+PHRASE = "fabric kitten harvest glove drift dolphin hazard window prefer canyon escape novel"
+
+
 @pytest.mark.parametrize(
     ("text", "secret"),
     [
@@ -311,6 +316,29 @@ def test_arguments_and_lists_of_settings_with_a_password(text, secret, tmp_path)
         ("DB_PASSWORD vale `m9Zt_Qu4dro`", "m9Zt_Qu4dro"),
         ("sorry typo in the password, should be Mercury_rises7", "Mercury_rises7"),
         ("链接 pan.x.cn/s/1 提取码: k7mq", "k7mq"),
+        (
+            'The wifi is called Loft-5G and the passphrase is "purple hedgehog marching", join',
+            "purple hedgehog marching",
+        ),
+        ("API-avaimeni on 7c19f0e2b4d85a6631e0f9a2c4b7d8e5, joten", "7c19f0e2b4d85a66"),
+        ("พาสเวิร์ดเป็น Rotfai-fah9 แล้วค่ะ", "Rotfai-fah9"),
+        ("the db password's sunday_roast_44 and host is localhost", "sunday_roast_44"),
+        (
+            "it is 10.2.3.4, user deploy, password is Mango7Trestle — why is nginx down?",
+            "Mango7Trestle",
+        ),
+        # pairs, ciphers and phrases in calls, rows of a table
+        ("set the basic auth on the site to preview:marzipan-tower please", "marzipan-tower"),
+        ('client.username_pw_set("sensor01", "drypp-Mose-12")', "drypp-Mose-12"),
+        ("$ cat /etc/openvpn/auth.txt\np8812203\nxK2wallaby", "xK2wallaby"),
+        ('AES.new(bytes.fromhex("192066bdb57f9cf328fc013475b351a7"), m)', "192066bdb57f9cf3"),
+        (f'Wallet.fromPhrase("{PHRASE}")', PHRASE),
+        (f"My seed phrase is {PHRASE} and the wallet derives another address", PHRASE),
+        (
+            "vault kv get secret/x\nKey   Value\n--    -----\nttl   768h\npin   1f9c28d117b16868e2",
+            "1f9c28d117b16868e2",
+        ),
+        ("recovery codes, keep one for the test: 0ba46-d297e", "0ba46-d297e"),
     ],
 )
 def test_values_that_are_named_elsewhere_or_not_at_all(text, secret, tmp_path):
@@ -327,6 +355,13 @@ def test_values_that_are_named_elsewhere_or_not_at_all(text, secret, tmp_path):
         "[users]\nshell = /bin/bash\nhome = /home/kim\n",
         "request id is 50539c62-4aa5-4d1f-b14c-147a29dd3996, it says invalid api key",
         "пароль приходит из переменной окружения PGPASSWORD",
+        'b"ABzY8zd+h!0{>%R7=D0pU<_bnWW*tkYAhobTNnu$jnkEkXqp)j;w1Tzk)UH3X%SZd&fFZ2fC2yj"',
+        '_SEND_MESSAGE_TOKEN = "send_message"',
+        "#################### BEGIN LICENSE PASS ####################",
+        "Ο κωδικός πρόσβασης πρέπει να έχει τουλάχιστον 10 χαρακτήρες.",
+        "wifi network is Loft5G, speed 300Mbit",
+        "credentials come from the file, profile acme-prod2",
+        "Key      Value\n---      -----\nbuild    1f9c28d117b16868e2",
     ],
 )
 def test_what_only_looks_generated_stays(text, tmp_path):

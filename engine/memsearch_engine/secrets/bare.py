@@ -20,14 +20,21 @@ from memsearch_engine.secrets.evidence import (
 )
 from memsearch_engine.secrets.judge import IDENTIFIER, wordy
 
+_CHARACTER = r"[A-Za-z0-9!#$%&*+/?@^_~.-]"
+#: Long words, words with a symbol inside, and two words with a number.
 _TOKEN = linear.compile(
-    r"[A-Za-z!#$%&*+/?@^_~.-]{0,60}[0-9][A-Za-z0-9!#$%&*+/?@^_~.-]{0,140}={0,2}"
+    rf"{_CHARACTER}{{20,200}}={{0,2}}|{_CHARACTER}{{0,60}}[A-Za-z0-9][!#$%&*^~@]"
+    rf"{_CHARACTER}{{0,140}}={{0,2}}|"
+    rf"{_CHARACTER}{{0,60}}[-_.][A-Za-z]{{3,40}}[0-9]{{2,4}}{_CHARACTER}{{0,60}}"
 )
+_DIGIT = re.compile("[0-9]")
 _SYMBOL = re.compile(r"[A-Za-z0-9][!#$%&*^~@]")
 _CODE = re.compile(
     r"^[A-Z]\w+#[a-z_]+|^[a-z][\w.-]*@[a-z][\w-]*$|@[\^~]?\d+(?:\.|$)|^[a-z]+\*\d|[a-z0-9]\$[a-z]+$|"
     r"\*\*|%[a-z]|%\d|[aA]-[zZ]|0-9|\.[A-Za-z]|[^!]=|=[^!=]|^&|&\w+=|^%|^\$"
 )
+#: Characters beside a piece of packed data.
+_INSIDE = re.compile(r"[])};].?|.?[{\-]|[^>]?<")
 _SHORTEST, _GENERATED = 8, 20  # characters
 _WORDS = re.compile(r"[A-Z][a-z]{2,}[-_.][a-z]{3,}\d{2,4}|[a-z]{3,}[-_.][A-Z][a-z]{2,}\d{2,4}")
 _PASSWORD = re.compile(r"[A-Za-z0-9!#$%&*^~@+?=._-]{8,40}")
@@ -64,6 +71,8 @@ def candidates(text: str) -> Iterator[PossibleSecret]:
         if not link:
             continue
         first = max(text.rfind("\n", 0, start) + 1, start - 80)
+        if _INSIDE.fullmatch(text[start - 1 : start] + text[stop : stop + 1]):
+            continue
         if IDENTIFIER.match(value) or (link == "bare long" and _ID.search(text[first:start])):
             continue
         lead, before, after = text[first:start], text[start - 1 : start], text[stop : stop + 1]
@@ -82,7 +91,7 @@ def candidates(text: str) -> Iterator[PossibleSecret]:
 
 
 def _link(value: str) -> str:
-    if len(value) < _SHORTEST or not any(map(str.islower, value)):
+    if len(value) < _SHORTEST or not (_DIGIT.search(value) and any(map(str.islower, value))):
         return ""
     cased = any(map(str.isupper, value))
     if _SYMBOL.search(value) and _PASSWORD.fullmatch(value) and not _CODE.search(value):

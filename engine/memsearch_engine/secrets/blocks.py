@@ -12,9 +12,11 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from itertools import takewhile
 
 from memsearch_engine.secrets import linear
 from memsearch_engine.secrets.judge import (
+    SYMBOLS,
     is_certain,
     is_chosen,
     is_mixed,
@@ -146,7 +148,7 @@ _SECRET_VALUE = re.compile(r"(?m)^[ \t]+\"?[\w.-]+\"?:[ \t]*\"?([^\s\"{}$<]{4,})
 
 def kubernetes(text: str) -> Iterator[Span]:
     """Values under ``data`` and ``stringData`` of a Kubernetes Secret."""
-    if _SECRET_KIND.search(text):
+    if "Secret" in text and _SECRET_KIND.search(text):
         for data in _SECRET_DATA.finditer(text):
             for value in _SECRET_VALUE.finditer(data[2]):
                 yield data.start(2) + value.start(1), data.start(2) + value.end(1), "k8s-secret"
@@ -156,22 +158,27 @@ def kubernetes(text: str) -> Iterator[Span]:
 _GROUPS = "admins|users|passwords|passwd|secrets|credentials?|tokens|api_?keys|logins|accounts"
 _SECTION = linear.compile(
     rf"(?im)^(?P<indent>[ \t]*)(?:\[[\"']?(?:[\w .-]{{1,40}}[. _-])?(?P<ini>{_GROUPS})[\"']?\]|"
-    rf"[\"']?(?:[\w.-]{{1,40}}[._-])?(?:{_GROUPS})[\"']?[ \t]*[:=][ \t]*\{{?)[ \t]*(?:[#;].*)?\n"
+    rf"[\"']?(?:[\w.-]{{1,40}}[._-])?(?:{_GROUPS})[\"']?[ \t]*[:=][ \t]*\{{?|"
+    r"(?P<cells>Key[ \t]{2,}Value[ \t]*\n-+[ \t]+-+))[ \t]*(?:[#;].*)?\n"
 )
 _ENTRY = re.compile(
     r"([ \t]*)[\"']?[\w.@/-]+[\"']?[ \t]*[:=][ \t]*[\"']?([^\s\"']{6,200})[\"']?,?[ "
     r"\t]*(?:[#;].*)?(?:\n|$)"
 )
+#: A row of what Vault prints.
+_ROW_OF_TWO = re.compile(r"([ \t]*)[\w.@/-]+[ \t]{2,}([^\s\"']{1,200})[ \t]*(?:\n|$)")
 
 
 def sections(text: str) -> Iterator[Span]:
     """Values of the entries directly below a heading such as ``[admins]`` or ``passwords:``."""
     for heading in _SECTION.finditer(text):
-        place = heading.end()
-        while entry := _ENTRY.match(text, place):
-            if not heading["ini"] and len(entry[1]) <= len(heading["indent"]):
+        place, cells = heading.end(), heading["cells"]
+        if cells and not _ABOVE.search(text[max(0, place - 200) : place]):
+            continue
+        while entry := (_ROW_OF_TWO if cells else _ENTRY).match(text, place):
+            if not (heading["ini"] or cells) and len(entry[1]) <= len(heading["indent"]):
                 break
-            if is_mixed(entry[2]):
+            if is_mixed(entry[2]) or (cells and _PRINTED.fullmatch(entry[2]) and mixed(entry[2])):
                 yield *entry.span(2), "config-password"
             place = entry.end()
 
@@ -184,7 +191,8 @@ _ALONE = linear.compile(
     r"[\"'`]?([^\s\"'`<>|,]{8,200})[\"'`]?[ \t\r]*$"
 )
 _ABOVE = linear.compile(
-    r"(?i)passw|pwd|passphrase|secret|token|credential|cookie|login|(?:api|access|auth|master|"
+    r"(?i)passw|pwd|passphrase|secret|token|credential|cookie|login|"
+    r"\b(?:auth|creds|pass|user)[\w-]{0,12}\.(?:txt|conf|cfg|list)\b|(?:api|access|auth|master|"
     r"private|"
     r"activation|license|recovery|encryption|signing|shared)[ _-]?(?:key|code)s?|"
     r"\b(?:pass show|op (?:read|item)|secret-tool|get-parameter|versions access)\b"
@@ -195,6 +203,7 @@ _PRINTS = linear.compile(
     r"urandom|genkey|genpsk|token_hex|token_urlsafe|uuidgen"
 )
 _SUM = re.compile(r"(?i)-----|sha\d*sum|md5|digest|commit|git log|checksum|fingerprint")
+_MARKED = re.compile(rf"[\d{SYMBOLS}]")
 _PRINTED = re.compile(r"[A-Za-z0-9+/_.-]{16,200}={0,2}")
 
 
@@ -202,6 +211,8 @@ def printed(text: str) -> Iterator[Span]:
     """Words alone in a line, below a line that names a secret."""
     for match in _ALONE.finditer(text) if _ABOVE.search(text) or _PRINTS.search(text) else ():
         value = match[1]
+        if not _MARKED.search(value):
+            continue
         above = text[max(0, match.start() - 400) : match.start()].rstrip("\n").split("\n")[-2:]
         known = _PRINTED.fullmatch(value) and mixed(value) and _PRINTS.search(above[-1])
         if (known or (is_mixed(value) and _ABOVE.search("\n".join(above)))) and not (
@@ -329,6 +340,7 @@ def tables(text: str) -> Iterator[Span]:
 # -- wallets: seed phrases and exported keys
 _LENGTHS = (24, 21, 18, 15, 12)
 _MAX_WORDS = 120
+_PHRASE = "x" * _LENGTHS[-1]  # one for each word of the list
 _WIF = re.compile(
     r"(?<![1-9A-HJ-NP-Za-km-z])[5KLc9][1-9A-HJ-NP-Za-km-z]{50,51}(?![1-9A-HJ-NP-Za-km-z])"
 )
@@ -345,6 +357,9 @@ def wallets(text: str) -> Iterator[Span]:
         if _is_wif(match[0]):
             yield *match.span(), "wallet-key"
     for row in _ROW.finditer(text):
+        words = _WORD.findall(row[0].lower())
+        if _PHRASE not in "".join("x" if word in _wordlist() else " " for word in words):
+            continue
         run: list[tuple[str, int, int]] = []
         for word in _WORD.finditer(text, *row.span()):
             if _is_seed_word(word[0]):
@@ -411,13 +426,13 @@ def _is_wif(text: str) -> bool:
 
 # -- phrases after a name, whatever their word list
 _ANNOUNCED = linear.compile(
-    r"(?i)(?:seed|recovery|mnemonic|backup|secret recovery|wallet)[ _-]?(?:phrase|"
+    r"(?i)(?:seed|recovery|mnemonic|backup|secret recovery|wallet|from)[ _-]?(?:phrase|"
     r"words|seed)|mnemonic|seedphrase|助记词|ニーモニック|니모닉|"
     r"мнемоник[а-я]{0,3}|сид-?фраз[а-я]{1,2}|phrase de récupération|"
     r"frase (?:semilla|de recuperación|semente)|wiederherstellungsphrase"
 )
 _ANNOUNCED_WORDS = re.compile(
-    r"[^\nA-Za-z]{0,8}(?:(?:is|was|ist|est|es|é)\b)?[\s:=\"'`“„«(]{1,8}"
+    r"(?:[A-Za-z_]{1,20}\()?[^\nA-Za-z]{0,8}(?:(?:is|was|ist|est|es|é)\b)?[\s:=\"'`“„«(]{1,8}"
     r"((?:[a-z]{3,8}[ \t\n]{1,4}){11,23}[a-z]{3,8})(?![\w-])"
 )
 _GRAMMAR = frozenset(
@@ -440,20 +455,18 @@ _PASSPHRASE = linear.compile(
 def phrases(text: str) -> Iterator[Span]:
     """Find seed phrases after their name, and quoted passphrases.
 
-    A seed phrase has at least twelve plain words. Words of grammar show that it is a sentence.
+    A seed phrase has at least twelve plain words. A word of grammar ends it.
     """
     for match in _PASSPHRASE.finditer(text):
         if is_passphrase(match[2], named=bool(match["named"])):
             yield *match.span(2), "passphrase"
     for name in _ANNOUNCED.finditer(text):
         if match := _ANNOUNCED_WORDS.match(text, name.end()):
-            words = match[1].split()
-            if (
-                len(words) in _LENGTHS
-                and len(set(words)) > len(words) // 2
-                and _GRAMMAR.isdisjoint(words)
-            ):
-                yield *match.span(1), "seed-phrase"
+            found = _WORD.finditer(text, *match.span(1))
+            words = list(takewhile(lambda word: word[0] not in _GRAMMAR, found))
+            different = len({word[0] for word in words})
+            if len(words) in _LENGTHS and different > len(words) // 2:
+                yield match.start(1), words[-1].end(), "seed-phrase"
 
 
 # -- one-time codes
@@ -495,12 +508,13 @@ def backup_codes(text: str) -> Iterator[Span]:
 _PACKED = re.compile(
     r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/]{24,}={0,2}(?:\r?\n[A-Za-z0-9+/]{16,}={0,2}){0,200}"
 )
+_MAY_BE_PACKED = linear.compile(r"[A-Za-z0-9+/]{24}")
 _TEXTUAL = re.compile(r"[\x09\x0a\x0d\x20-\x7e]+")
 
 
 def packed(text: str, has_secret: Callable[[str], bool]) -> Iterator[Span]:
     """Base64 of a text (such as a .env file) in which *has_secret* finds a secret."""
-    for match in _PACKED.finditer(text):
+    for match in _PACKED.finditer(text) if _MAY_BE_PACKED.search(text) else ():
         raw = re.sub(r"\s", "", match[0])
         try:
             head = base64.b64decode(raw[:64]).decode("ascii")
@@ -518,8 +532,9 @@ def packed(text: str, has_secret: Callable[[str], bool]) -> Iterator[Span]:
 
 # -- tokens that a terminal or a mail program wrapped
 _WRAP = re.compile(r"(?<=[A-Za-z0-9_+/=-]{12})[ \t]?\\?\r?\n[ \t>|]{0,8}(?=[A-Za-z0-9_+/=-]{4})")
-
-
+_MAY_BE_WRAPPED = linear.compile(
+    r"[A-Za-z0-9_+/=-]{12}[ \t]?\\?\r?\n[ \t>|]{0,8}[A-Za-z0-9_+/=-]{4}"
+)
 _REST = re.compile(r"[A-Za-z0-9_+/=.-]{4,400}(?=[\"'`]|[,)\]}]{0,3}[ \t]*(?:\r?\n|$))")
 _NEW_NAME = re.compile(r"[A-Za-z_][\w.-]*=[^=]")
 
@@ -540,7 +555,7 @@ def unwrapped(text: str) -> tuple[str, list[tuple[int, int]]]:
         join.
     """
     parts, removed, end, lost = [], [(0, 0)], 0, 0
-    for match in _WRAP.finditer(text):
+    for match in _WRAP.finditer(text) if _MAY_BE_WRAPPED.search(text) else ():
         if not _goes_on(text, match.end()):
             continue
         parts.append(text[end : match.start()])

@@ -73,6 +73,13 @@ LETTERS: tuple[Rule, ...] = (
         "wpa_passphrase",
         rf"\bwpa_passphrase\s+(?:\"[^\"\n]{{1,40}}\"|'[^'\n]{{1,40}}'|[^\s\"']{{1,40}})\s+{_A}",
     ),
+    rule(
+        "user-password",
+        "basic http htpasswd htaccess",
+        r"(?i)\b(?:basic[ -]?auth\w{0,12}|http[ -]auth\w{0,12}|htpasswd|htaccess)\b[^\n]{0,80}?"
+        r"(?:[ ](?:to|is|are|as|uses?|with|using|=)|:)[ ][\"'`]?[\w.@-]{1,40}"
+        r"(?::|[ ]/[ ])([^\s\"'`$<>|;,(){}\[\]\\/:]{4,80})",
+    ),
     # -- what a command prints for another
     rule(
         "command-password",
@@ -293,6 +300,20 @@ SHAPES: tuple[Rule, ...] = (
         r"[ \t]*\"?((?:[A-Z0-9]{4,8}-){1,7}[A-Z0-9]{4,8}|(?:[A-Za-z0-9]{4}-){2,12}[A-Za-z0-9]{4}|"
         r"[a-z0-9]{0,5}\d[a-z0-9]{0,5}-[a-z0-9]{0,5}\d[a-z0-9]{0,5}|\d{4}[ -]?\d{4}|"
         r"[A-Z]{1,3}\d{4,8})\b",
+    ),
+    rule(
+        "recovery-code",
+        "recovery backup rescue scratch 2fa",
+        r"(?i:\b(?:recovery|backup|rescue|scratch|2fa)[ _-]?(?:code|key)s?)\b[^\n:=]{1,60}[:=]"
+        r"[ \t]*[\"'`]?([A-Z0-9]{4,8}(?:-[A-Z0-9]{4,8}){1,7}|[0-9a-f]{5}-[0-9a-f]{5})\b",
+    ),
+    rule(
+        "encryption-key",
+        "aes chacha box cipher crypt algorithms.",
+        r"(?i)(?:\bAES(?:GCM|CCM|SIV)?(?:\.new)?|ChaCha20\w{0,12}(?:\.new)?|\w{0,8}SecretBox|"
+        r"algorithms\.\w{2,12}|\w{0,12}cipher\w{0,8}|(?:en|de)crypt\w{0,12})\(\s*"
+        r"(?:[^()\n]{0,60},\s*)?(?:[\w.]{1,40}\(){1,2}b?[\"']"
+        r"([0-9a-f]{32,128}|[A-Za-z0-9+/_-]{22,88}={0,2})[\"']",
     ),
     rule(
         "prompt-password",

@@ -70,9 +70,11 @@ _KINDS = (
 )
 #: Features of a value that count anew with each link.
 _LINKED = frozenset(
-    ("certain", "chosen", "symbol", "plain form", "name of code", "in code", "known")
+    ("certain", "chosen", "numbered", "symbol", "plain form", "name of code", "in code", "known")
 )
 _LETTERS = re.compile(r"[^\W\d_]{4,}")
+#: Words with a number, as people choose them; code hardly numbers its names so high.
+_NUMBERED = re.compile(r"[a-z]{3,}(?:_[a-z]{3,})+_?\d{2,4}")
 _STRICT = frozenset(("near", "near key", "word", "bare", "bare cased", "bare long", "bare words"))
 _EDGES = (5, 6, 8, 12, 16, 24, 40)
 
@@ -156,6 +158,7 @@ def _of_value(value: str) -> tuple[str, str, list[str]]:
             ("not ascii", not value.isascii()),
             ("known", value.lower() in common_words()),
             ("no words", mixed(value) and len(value) >= _EDGES[2] and not has_word(value)),
+            ("numbered", bool(_NUMBERED.fullmatch(value))),
             ("odd case", bool(ODD_CASE.search(value))),
         )
         if holds

@@ -119,6 +119,8 @@ _DIRECTIVE = linear.anchored(
 _FLAG = linear.anchored(r"[ \t]--?[a-z]")
 _DIRECTIVE_LEAD = linear.anchored(r"(?i)[ \t]{0,20}(?:set[ \t]+)?[\w.:-]{0,40}")
 _JOINED = linear.anchored(r"\w+[.-]\w+(?:[.-]\w+)*$")
+#: Words of a name ("send_message" of SEND_MESSAGE_TOKEN).
+_JOINED_WORDS = linear.anchored(r"[A-Za-z]+(?:[_-][A-Za-z]+)+")
 _JOINTS = ("_", ".", ":", "/", "-")
 
 
@@ -150,7 +152,10 @@ def candidates(text: str) -> Iterator[PossibleSecret]:
         for span, rule, link, more in _linked(text, key, name, stop):
             if rule == "assigned-secret":
                 value_end = max(value_end, span[1])
-            if span not in seen and span[1] - span[0] >= SHORTEST:
+            repeats = _JOINED_WORDS.fullmatch(value := text[slice(*span)]) and (
+                value.upper().replace("-", "_") in key.upper().replace("-", "_")
+            )
+            if span not in seen and span[1] - span[0] >= SHORTEST and not repeats:
                 seen.add(span)
                 yield PossibleSecret(*span, rule, kind(key), link, around + more)
 

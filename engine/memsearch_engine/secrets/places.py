@@ -314,6 +314,7 @@ LETTERS: tuple[Rule, ...] = (
         "login logon log_in signin sign_in auth credential user passw wifi.begin basic",
         r"(?i)\b\w{0,30}(?:log_?[io]n|sign_?in|auth|authenticate|credentials?|"
         r"authentication(?:token)?|wifi\.begin|userinfo|basic|"
+        r"user(?:name)?_?(?:and_?)?(?:pw|pass)\w{0,12}|"
         r"(?:create|add|change|set|reset|update)_?\w{0,20}(?:user|passwo?r?d))"
         r"(?:\]?::new|\.new|\.of)?\s?[=(,]?\s?[ (]\s{0,20}(?:[^\s,()\"']{1,40}\s{0,4},\s{0,20})?"
         r"(?:[\"']{2},\s{0,20}|[\"'][\w.-]{1,80}:\d{2,5}[\"'],\s{0,20}[\"'][^\"'\n]{0,80}[\"'],\s{0,20})?"

@@ -31,14 +31,18 @@ _LATIN = (
     r"salasana(?:n|a|ksi)?|(?:ş|s)ifre(?:si|sini|yi|nin|niz|m)?|"
     r"jelsz(?:ó|av|avai?|ava)t?|hesl(?:o|a|em|u)|lozink[aeuo]m?|"
     r"parol(?:ă|a)|geslo|slaptažod[a-z]{1,3}|parool[a-z]?|lykilorð[a-z]{0,2}|contrasenya|"
-    r"contrasinal|pasahitz[a-z]{0,2}|fjalëkalim[a-z]{0,3}|nenosiri|mật khẩu|"
+    r"contrasinal|cyfrinair|pasfhocal|wagwoord|passwuert|kata laluan|pasahitz[a-z]{0,2}|"
+    r"fjalëkalim[a-z]{0,3}|nenosiri|mật khẩu|"
     r"kata sandi(?:nya|mu|ku)?|pwd|pw|pass|psk|log-?in|credentials?|creds|wi-?fi|wlan"
 )
 _OTHER = (
     r"парол[а-яії]{0,3}|лозинк[а-я]{1,2}|비밀 ?번호|비번|암호|"
     r"패스워드|パスワード|(?:管理者|ログイン)の?パス|暗証番号|パスフレーズ|合言葉|密码|密碼|口令|"
-    r"كلمة (?:المرور|السر)|الباسورد|पासवर्ड|कूटशब्द|κωδικ[α-ωό]{1,4}|συνθηματικ[όο]|"
-    r"סיסמ[א-ת]{1,3}|รหัสผ่าน|رمز عبور|گذرواژه|پاس ورڈ|গোপন নম্বর|পাসওয়ার্ড|கடவுச்சொல்|"
+    r"كلمة (?:المرور|السر|مرور|سر)|ال(?:باس ?و+رد|رقم السري|رمز السري)|رمز (?:المرور|الدخول)|"
+    r"باس ?و+رد|पासवर्ड|कूटशब्द|κωδικ[α-ωό]{1,4}(?: πρόσβασης)?|συνθηματικ[όο]|"
+    r"סיסמ[א-ת]{1,3}|รหัส(?:ผ่าน|ลับ)|พาส(?:เวิร์ด|โค้ด)|رمز عبور|گذرواژه|پسورد|پاس ورڈ|"
+    r"গোপন নম্বর|পাসওয়ার্ড|கடவுச்சொல்|పాస్‌?వర్డ్|ಪಾಸ್‌?ವರ್ಡ್|പാസ്‌?വേഡ്|પાસવર્ડ|ਪਾਸਵਰਡ|"
+    r"මුරපදය|ពាក្យសម្ងាត់|ລະຫັດຜ່ານ|စကားဝှက်|የይለፍ ?ቃል|нууц ?үг|"
     r"գաղտնաբառ[ա-և]{0,2}|"
     r"პაროლ[ა-ჰ]{0,3}|құпия ?сөз"
 )
@@ -52,7 +56,9 @@ _KEY_NAME = compile(
     r"khóa|(?:webhook|client|signing|shared|app|api) secret|"
     r"chiave|chave|clave|klucz[a-z]{0,3}|(?:toegangs|licentie)?sleutel|"
     r"(?:zugriffs|zugangs|lizenz)schlüssel|(?:åtkomst|licens)?nyckel[a-z]{0,2}|"
-    r"anahtar[ıi]?|clé|schlüssel|avain|klíč|kulcs|geheimnis|segreto|secreto|gizli)(?:$|"
+    r"anahtar[ıi]?(?:mız|m|nı|nız)?|clé|schlüssel[ns]?|avai(?:n|me[a-z]{1,5})|"
+    r"klíč[a-z]{0,3}|kulcs[a-zá-ű]{0,5}|nøkkel[a-z]{0,3}|nøgle[a-z]{0,3}|"
+    r"geheimnis|segreto|secreto|gizli)(?:$|"
     r"[^a-z0-9_(=-])|ключ|токен[а-я]{0,2}|토큰|トークン|秘密鍵|密钥|密鑰|令牌|키[는가를]? |مفتاح"
 )
 _A = "A-Za-zÀ-ÖØ-öø-ɏͰ-ϿЀ-ӿḀ-ỿ"
@@ -68,7 +74,8 @@ _DIGEST = re.compile(
 _USER = re.compile(
     r"(?i)(?:\b(?:user(?:name)?|id|account|benutzer|nutzer|utente|usuario|"
     r"utilisateur|gebruiker|kullanıcı|użytkownik|användare|e-?mail|host|server|"
-    r"version|ticket|issue|branch|file|model|ssid|network|netzwerk|réseau)(?: (?:is|ist|est))?|"
+    r"version|ticket|issue|branch|file|model|ssid|profile|project|"
+    r"namespace|cluster|bucket|network|netzwerk|réseau)(?: (?:is|ist|est))?|"
     r"아이디는?|"
     r"账号|пользовател[а-я]{1,3})[ \t]*[:=]?[ \t]*[\"'`]?$"
 )
@@ -76,8 +83,8 @@ _USER = re.compile(
 _OPENS, _CALLS = frozenset("[{|=<\\.$"), frozenset("([{}|=\\")
 _GIVES = re.compile(
     r"(?i)(?:\b(?:is|was|are|lautet|ist|est|es|era|é|è|är|er|jest|be|to|now|heißt|это|на|de|til|"
-    r"till|equals|vale|vaut|luidt|lyder|brzmi|zní|reads|its|it['’]s|so|here|namely|actually|"
-    r"actualy|should be|have)|[:=：→—–]|->|=>|[은는이가はを是为為])[ \t]{0,3}"
+    r"till|equals|vale|vaut|luidt|lyder|brzmi|zní|reads|its|so|here|namely|actually|"
+    r"actualy|should be|have)|['’]s|[:=：→—–]|->|=>|[은는이가はを是为為])[ \t]{0,3}"
     r"(?:now |jetzt |maintenant |ahora |теперь |это |just |still )?[\"'`“„«‘「『《（(【*]{0,3}$"
 )
 _AS_NAME = re.compile(r"(?i)[\"'`”]?\s(?:as|als|como|come|comme|jako|som)\s")
@@ -91,7 +98,7 @@ _LEAD = re.compile(
     r"(?: (?:the|das|dem|le|la|el|il|a|het))?|[,/])[ ]$"
 )
 _BLANK = re.compile(r"\s|$")
-_SHORTEST = 4
+_SHORTEST, _DIFFERENT = 4, 2  # characters
 _SEALED = re.compile(r"SealedSecret|encryptedData|ENC\[")
 _BEFORE, _AFTER = 80, 90
 
@@ -398,7 +405,8 @@ def _is_said(name: str, match: re.Match[str], changed: bool) -> bool:
     ):
         return False
     if value := groups["q"]:
-        return is_certain(value, camel=True) and not _describes(bare, value, verb)
+        one = " " not in value
+        return is_certain(value, camel=True) and not (one and _describes(bare, value, verb))
     value = groups["v"]
     open_end = groups.get("other") is not None
     if open_end or _NUMBERED.match(value) or not is_certain(value) or _describes(bare, value, verb):
@@ -452,7 +460,8 @@ def beside(text: str) -> Iterator[PossibleSecret]:
                 glued = before.isalpha() and ord(before) < 0x500
                 argument = text[start - 2 : start] in ("('", '("') and wordy(value)
                 code = before in _OPENS or after in _CALLS or argument
-                if len(value) < _SHORTEST or word[0].endswith(":") or glued or code:
+                few = len(set(value)) < _DIFFERENT
+                if len(value) < _SHORTEST or few or word[0].endswith(":") or glued or code:
                     continue
                 plain = link == "near" and not _MARKED.search(value)
                 gap = start - name.end()
@@ -476,12 +485,14 @@ def beside(text: str) -> Iterator[PossibleSecret]:
                     weak=called in _WEAK,
                     ahead=end <= name.start() + 1,
                     next=0 <= gap <= 2,
+                    direct=gives and 0 <= gap <= 8,
                     close=2 < gap <= 20,
                     end=not text[end : end + 2].strip(" .,;)\"'`”!\n"),
                     given=plain and _LEAD.search(text, begin, name.start() + 1),
                     on=plain and _GOES_ON.match(text, end),
                     romance=plain and _ROMANCE.search(value),
                     describes=plain and _describes(called, value, ""),
+                    **{"pass": called == "pass"},
                 )
                 yield PossibleSecret(
                     start, start + len(value), "said", "line", "word" if plain else link, around

@@ -48,6 +48,7 @@ _REPEATED = 12  # minimum length of a secret that is replaced everywhere; shorte
 
 # -- URLs: the last @ before a host ends the password
 _URL = re.compile(r"(?i)(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{1,20}:?\\?/\\?/[^\s/:@\"'<>`]{0,80}:")
+_MAY_BE_URL = linear.compile(r"/\\?/[^\s\"'<>`]{0,300}@")
 _URL_PASSWORD = re.compile(r"[^\s\"'<>`|,，\\]{3,201}")
 _HOST = re.compile(r"(?:[A-Za-z0-9_.-]{1,253}|\[[0-9a-fA-F:]{2,40}\])(?=[:/,?#\\\s\"'`)，]|$)")
 _MAX_ATS = 8
@@ -203,7 +204,7 @@ def _ours(text: str) -> Iterator[Span]:
         yield from blocks.private_keys(text)
     yield from blocks.key_pieces(text)
     yield from _tokens(text, lower)
-    if "@" in text:
+    if "@" in text and _MAY_BE_URL.search(text):
         yield from _urls(text)
     yield from named.values(text)
     yield from prose.clauses(text)
