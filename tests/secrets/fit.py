@@ -4,8 +4,8 @@ python -m tests.secrets.words && python -m tests.secrets.fit     # ten seconds
 
 It reads the recorded secrets and innocent lines beside this file and the lines of the standard
 library. Nothing in it is random: with CPython 3.11.7 it writes the committed weights. The library
-of another version has other lines, which change some weights slightly. ``unseen9`` is left out: it
-measures what the weights are worth on lines that they were not fitted to.
+of another version has other lines, which change some weights slightly. ``unseen9`` and
+``unseen10`` are left out: they measure what the weights are worth on other lines.
 """
 
 from __future__ import annotations

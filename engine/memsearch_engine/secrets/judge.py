@@ -75,7 +75,7 @@ NO_SECRET = re.compile(
     r"[a-z]+(?:[-_/.+][a-z0-9]+)*|[A-Z]+(?:_[A-Z0-9]+)+|(?:\d+[a-z]{1,6}){1,3}|"
     r"\d+[KMGT]i?(?:[Bb](?:it|ps)?|Hz)|[0-9a-f]{7,64}|"
     r"[A-Za-z][a-z]{2,}(?:\d?[A-Z][a-z]{2,})+\d{0,2}|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+|"
-    r"[A-Z]{2,6}-?\d{1,6}|[a-z]{1,20}\d{0,2}|![a-z_]+|[A-Z][a-z]+\d?)$"
+    r"[A-Z]{2,6}-?\d{1,6}|[a-z]{1,20}\d{0,2}|![a-z_]+|!?\*\.\w+|[A-Z][a-z]+\d?)$"
 )
 _METHOD = re.compile(
     r"(?i)(?:argon2\w*|[bs]crypt\w*|pbkdf2\w*|sha-?\d+|md5\w*|base\d\d(?:-\w+)?|"
