@@ -84,8 +84,7 @@ class Memory:
 
     Args:
         path: a folder inside the project; the current one by default.
-        home: the folder with indexes, settings and history; by default ``MEMSEARCH_HOME``, else
-            ``~/.memsearch``.
+        home: indexes, settings and history; by default ``MEMSEARCH_HOME``, else ``~/.memsearch``.
         everything: all registered projects instead of one.
         project: a registered project by name instead of the one at *path* (``*``: all).
 
