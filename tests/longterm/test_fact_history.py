@@ -103,7 +103,7 @@ def test_what_was_reworded_since_is_put_back(box: Box, project: Project):
     assert [(hit.row.kind, hit.text.strip()) for hit in hits] == [
         ("memory", "- Payments retry five times")
     ]
-    assert "as it stood on" in hits[0].reasons[-1]
+    assert "as of" in hits[0].reasons[-1]
     write(box, project, OLD, NEW)  # back again: not injected twice
     assert len(yesterday(box)[0]) + len(yesterday(box)[1]) == 1
 

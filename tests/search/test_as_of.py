@@ -57,7 +57,7 @@ def test_notes_are_found_as_of_a_day(memory, wait):
         "gateway" in text for text in found("gateway")
     )
     assert any(
-        "as it stood on 2026-02-10" in reason
+        "as of 2026-02-10" in reason
         for reason in memory.search("redis as-of:2026-02-10", wait=wait).hits[0].reasons
     )
 
@@ -142,7 +142,7 @@ def test_it_is_said_where_the_history_begins_later(memory):
     ]
     assert hit.text == "- Redis TTL is 600 seconds"
     assert hit.reasons[-2:] == [
-        f"as it stood on {days_ago(0)}",
+        f"as of {days_ago(0)}",
         f"what was changed before {days_ago(0)} is forgotten",
     ]
 

@@ -33,7 +33,7 @@ Kind = JunkKind | Literal["duplicate", "vanished", "merged", "returned"]
 _WHY = {
     "stub": "says nothing",
     "error": "is an error text, not a memory",
-    "echo": "repeats what a session was told",
+    "echo": "repeats what was injected into a session",
     "prompt": "is a prompt, not a fact",
     "duplicate": "says nearly the same as another",
     "merged": (

@@ -160,7 +160,7 @@ def put_back(
             continue
         best = max(rows, key=covered)
         coverage, before = covered(best), places.get((path, name))
-        why = [f"as it stood on {then.known_from or then.day}"]
+        why = [f"as of {then.known_from or then.day}"]
         why += (
             [f"what was changed before {then.known_from} is forgotten"] if then.known_from else []
         )
