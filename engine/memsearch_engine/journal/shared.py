@@ -21,9 +21,8 @@ from memsearch_engine.journal.parse import parse
 
 #: Marks of a shared note.
 COPY_OF, SHARED, REVIEW = "copy-of", "shared", "review"
-#: How this home came by a shared note (``Origin``): its owner shared it, or imported it with a
-#: pack.
-WRITTEN, IMPORTED = "shared", "imported"
+#: How this home came by a shared note (``Origin``): its owner shared it.
+WRITTEN = "shared"
 
 
 def is_in(path: str, memory: str) -> bool:
