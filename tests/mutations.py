@@ -39,6 +39,7 @@ TARGETS = {
     "journal/merge": "tests/journal tests/sync/test_git_driver.py tests/sync/test_losses.py",
     "journal/shared": "tests/sharing",
     "sync/sharing/copies": "tests/sharing",
+    "sync/sharing/packs": "tests/sharing",
     "sync/run": "tests/sync",
     "sync/file_merge": "tests/sync",
     "sync/losses": "tests/sync",

@@ -23,10 +23,11 @@ AGENTS = engine.agent_names()
         "\b\nExamples:\n"
         "  memsearch agents import --all --dry-run           count, write nothing\n"
         "  memsearch agents import claude-code --since 2026-01-01\n"
-        "  memsearch agents import codex --project api --yes"
+        "  memsearch agents import codex --project api --yes\n"
+        "  memsearch agents import staging.pack              notes that a teammate shared"
     ),
 )
-@click.argument("names", nargs=-1, metavar="[AGENT]...")
+@click.argument("names", nargs=-1, metavar="[AGENT | FILE]...")
 @click.option("--all", "-a", "everything", is_flag=True, help="All agents that have sessions here.")
 @click.option("--since", help="Only turns from this day on (2026-01-31, 90d).")
 @click.option("--project", "-p", help="Only turns of this project: its name or folder.")
@@ -42,6 +43,11 @@ AGENTS = engine.agent_names()
     show_default=True,
     help=("llm: the model of capture.summarize replaces the extractive notes, within its budgets."),
 )
+@click.option(
+    "--expect",
+    metavar="HASH",
+    help="Import FILE only if this is its hash.",
+)
 @click.option("--dry-run", is_flag=True, help="Show counts and write nothing.")
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
@@ -52,15 +58,26 @@ def import_(
     project: str | None,
     orphans: str | None,
     summarize: str,
+    expect: str | None,
     dry_run: bool,
     yes: bool,
 ) -> int:
-    """Import old sessions of agents as notes, under the day and time of each turn.
+    """Import old sessions of agents as notes, under the day and time of each turn, or a FILE of
+    shared notes.
 
     The import is free and needs no network, unless --summarize llm is given. A second run writes
     nothing, and a run after an interruption continues. Trivial turns and turns of sub-agents and
     summarizers are counted and left out. Secrets are replaced before the first write.
     """
+    if (
+        len(names) == 1
+        and names[0] not in AGENTS
+        and not everything
+        and _is_a_file(names[0], expect)
+    ):
+        from memsearch_tui.cli.share import take
+
+        return take(names[0], expect, dry_run, yes)
     _check(names, everything)
     memory = engine.Memory()
     if summarize == "llm" and memory.settings.capture.summarize.provider == "extractive":
@@ -116,11 +133,16 @@ def _print_report(report: Any) -> None:
         output.say("`memsearch search` finds them in a moment: the index follows in the background")
 
 
+def _is_a_file(name: str, expect: str | None) -> bool:
+    """Return whether *name* means a file of shared notes, even if it does not exist."""
+    return expect is not None or os.sep in name or "." in name or os.path.isfile(name)
+
+
 def _check(names: tuple[str, ...], everything: bool) -> None:
     unknown = [name for name in names if name not in AGENTS]
     if unknown:
         raise engine.UsageError(
-            f"no agent named {', '.join(unknown)}", f"known: {', '.join(AGENTS)}"
+            f"no agent and no file named {', '.join(unknown)}", f"known: {', '.join(AGENTS)}"
         )
     if bool(names) == everything:
         raise engine.UsageError("name agents, or pass --all", f"known: {', '.join(AGENTS)}")

@@ -1,4 +1,6 @@
-"""Notes for the project's team: share them, list them, and take them back."""
+"""Notes for the project's team: share them, list them, and pack them for people without the
+repository.
+"""
 
 from __future__ import annotations
 
@@ -36,6 +38,8 @@ _SOME_REFUSED = 5
         "  memsearch share 3fa9c1d2                           a note, as it will be read"
         " by others; you commit it\n"
         "  memsearch share --filter 'is:pinned after:90d'     all notes that filters admit\n"
+        "  memsearch share --pack staging.pack 3fa9c1d2       a file for people without"
+        " this repository\n"
         "  memsearch share --withdraw 3fa9c1d2"
     )
 )
@@ -58,6 +62,12 @@ _SOME_REFUSED = 5
     metavar="DAY",
     help="When they are to be looked at again (2026-12-01, 90d); in half a year by default.",
 )
+@click.option(
+    "--pack",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Into a file instead; without notes: all that is shared.",
+)
 @click.option("--withdraw", is_flag=True, help="Take shared notes back.")
 @click.option("--dry-run", is_flag=True, help="Show it and write nothing.")
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
@@ -67,6 +77,7 @@ def share(
     query: str | None,
     author: str | None,
     review: str | None,
+    pack: str | None,
     withdraw: bool,
     dry_run: bool,
     yes: bool,
@@ -79,20 +90,29 @@ def share(
     CI, too; what reads like an instruction to agents waits in each reader's review. `memsearch
     undo` takes a share back.
     """
-    memory = engine.Memory()
+    memory, wanted = engine.Memory(), bool(names or query)
     sharing = memory.sharing
     if withdraw:
-        if query:
+        if query or pack:
             raise engine.UsageError(
                 "--withdraw takes back the notes that are named",
                 "`memsearch share` lists what is shared",
             )
         return _withdraw(sharing, names, dry_run, yes)
-    if not names and not query:
+    if not wanted and not pack:
         return _list(sharing)
-    planned = sharing.plan(names, query=query or "", author=author or "", review=_day(review))
-    if not planned:
-        raise engine.UsageError(f"no note is admitted by {query}", "`memsearch entries` lists them")
+    planned = None
+    if wanted:
+        planned = sharing.plan(
+            names, query=query or "", author=author or "", review=_day(review), for_pack=bool(pack)
+        )
+        if not planned:
+            raise engine.UsageError(
+                f"no note is admitted by {query}", "`memsearch entries` lists them"
+            )
+    if pack:
+        return _pack(memory, sharing, pack, planned, dry_run)
+    assert planned is not None
     return _share(memory, sharing, planned, dry_run, yes)
 
 
@@ -142,6 +162,29 @@ def _share(
             "git ignores .memsearch/shared: in .gitignore, write `.memsearch/*` and"
             " `!.memsearch/shared/` in place of `.memsearch/`"
         )
+    return _SOME_REFUSED if refused else 0
+
+
+def _pack(
+    memory: engine.Memory,
+    sharing: engine.Sharing,
+    path: str,
+    planned: list[engine.PlannedShare] | None,
+    dry_run: bool,
+) -> int:
+    refused = [one for one in planned or () if one.change is engine.ShareChange.REFUSED]
+    if planned is not None:
+        _show(memory, planned)
+    if dry_run:
+        output.emit({"notes": [_planned_json(one) for one in planned or ()], "dry_run": True})
+        return _SOME_REFUSED if refused else 0
+    made = sharing.pack(path, planned)
+    output.emit({"path": made.path, "notes": made.notes, "hash": made.hash, "dry_run": False})
+    output.echo(f"{output.safe(made.path)}: {many(made.notes, 'note')}, hash {made.hash}")
+    output.say(
+        f"whoever gets it: `memsearch agents import {output.safe(made.path)}`, and compares the"
+        " hash with you"
+    )
     return _SOME_REFUSED if refused else 0
 
 
@@ -238,6 +281,57 @@ def _show(memory: engine.Memory, planned: list[engine.PlannedShare]) -> None:
                 output.echo(
                     output.style(f"    {many(len(one.replaced), 'secret')} left out", "dim")
                 )
+
+
+def take(path: str, expected: str | None, dry_run: bool, yes: bool) -> int:
+    """Import a pack: ``memsearch agents import FILE``."""
+    memory = engine.Memory()
+    sharing = memory.sharing
+    received = sharing.open(path, expected)
+    new = [
+        one
+        for one in received.notes
+        if one.change in (engine.ShareChange.NEW, engine.ShareChange.CHANGED)
+    ]
+    output.echo(
+        f"{output.safe(path)}: of {output.safe(received.project)}, made"
+        f" {output.safe(received.made)}, hash {received.hash}"
+    )
+    _show(memory, received.notes)
+    files: list[str] = []
+    conflicts: list[str] = []
+    if new and not dry_run:
+        if not expected:
+            output.say(
+                "compare the hash with whoever made it: your agents get the notes under their"
+                " authors' names"
+            )
+        output.confirm(f"Put {many(len(new), 'note')} into .memsearch/shared?", yes)
+        files, conflicts = sharing.take(received)
+    output.emit(
+        {
+            "hash": received.hash,
+            "project": received.project,
+            "notes": [_planned_json(one) for one in received.notes],
+            "files": files,
+            "conflicts": conflicts,
+            "dry_run": dry_run,
+        }
+    )
+    if files:
+        output.say(f"{many(len(new), 'note')} taken in · `memsearch undo` takes it back")
+        if conflicts:
+            output.say(
+                f"{many(len(conflicts), 'note')} had been changed here, too: `memsearch sync"
+                " conflicts` decides"
+            )
+    elif not new:
+        output.say("nothing new in it")
+    return (
+        _SOME_REFUSED
+        if any(one.change is engine.ShareChange.REFUSED for one in received.notes)
+        else 0
+    )
 
 
 def _planned_json(one: engine.PlannedShare) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a colleague's commit or a mangled file may try; each failed before its mending."""
+"""What a colleague's commit, a pack or a mangled file may try; each failed before its mending."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from memsearch_engine import Memory, ShareChange, UsageError
 from memsearch_engine.injection.session_start import build, prebuild
 from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.origin import Origin
-from memsearch_engine.sync.sharing import copies
+from memsearch_engine.sync.sharing import copies, packs
 
 from tests.sharing.conftest import Person, git
+from tests.sharing.test_packs import forged
 
 TODAY = date.today().isoformat()
 
@@ -38,6 +39,8 @@ def test_a_link_in_the_shared_folder_leads_to_nobody_s_own_notes(people: tuple[P
         and "[shared" not in ben.injected()
         and not ben.sharing.listed()
     )
+    with pytest.raises(UsageError, match="nothing to pack"):
+        ben.sharing.pack(str(ben.project / "all.pack"))
     assert ben.sharing.plan([note.id], author="ben")[0].change is ShareChange.NEW
     with pytest.raises(UsageError, match="is a link"):
         ben.sharing.share(ben.sharing.plan([note.id], author="eve"))
@@ -242,6 +245,64 @@ def test_where_nobody_could_commit_it_nothing_is_shared(
             sharing = memory.sharing
             with pytest.raises(UsageError, match=r"."):
                 sharing.plan([note.id], author="ana")
+            pack = tmp_path / f"{bool(variable)}.pack"  # what the refusal proposes
+            assert (
+                sharing.pack(str(pack), sharing.plan([note.id], author="ana", for_pack=True)).notes
+                == 1
+            )
+
+
+def test_a_pack_takes_no_note_s_name(people: tuple[Person, Person], tmp_path: Path):
+    _, ben = people
+    mine = ben.memory.add("Mine")
+    stolen = forged(tmp_path, entry=f"### 14:30\n<!-- id:{mine.id} -->\n- theirs")
+    assert "a note of yours" in ben.sharing.open(str(stolen)).notes[0].why
+    twice = [
+        packs._Packed("ana", "2026-02-09", f"### 14:30\n<!-- id:aaaaaaaaaaaa -->\n- {text}")
+        for text in ("one", "two")
+    ]
+    assert [one.change for one in opened(ben, tmp_path, twice)] == [
+        ShareChange.NEW,
+        ShareChange.REFUSED,
+    ]
+    ben.sharing.take(ben.sharing.open(str(tmp_path / "made.pack")))
+    again = [packs._Packed("eve", "2026-02-10", "### 14:30\n<!-- id:aaaaaaaaaaaa -->\n- one more")]
+    assert "it stands in" in opened(ben, tmp_path, again)[0].why
+    # and where somebody commits it, one's own note is still what the name means
+    put(ben, "eve/2026-02-11.md", f"### 14:30\n<!-- id:{mine.id} -->\n- theirs\n")
+    ben.push()
+    assert ben.memory.note(mine.id).text == "- Mine"
+
+
+def opened(person: Person, folder: Path, notes: list[packs._Packed]) -> list[copies.Planned]:
+    import msgspec
+
+    path = folder / "made.pack"
+    path.write_bytes(
+        msgspec.json.encode(
+            packs._Pack("pack", 1, "shop", "2026-02-09", packs.hash_of(notes), notes)
+        )
+    )
+    return person.sharing.open(str(path)).notes
+
+
+def test_what_was_withdrawn_stays_away_and_a_new_day_of_review_arrives(
+    people: tuple[Person, Person], tmp_path: Path
+):
+    ana, ben = people
+    note = ana.memory.add("Deploys are frozen")
+    for review, name in (("2027-01-01", "one.pack"), ("2028-01-01", "two.pack")):
+        ana.sharing.pack(
+            str(tmp_path / name), ana.sharing.plan([note.id], author="ana", review=review)
+        )
+    ben.sharing.take(ben.sharing.open(str(tmp_path / "one.pack")))
+    ben.sharing.take(ben.sharing.open(str(tmp_path / "two.pack")))
+    (one,) = ben.sharing.listed()
+    assert one.review == "2028-01-01"
+    ben.sharing.withdraw([one.entry_id])
+    assert [one.why for one in ben.sharing.open(str(tmp_path / "one.pack")).notes] == [
+        "you deleted it"
+    ]
 
 
 def test_code_is_shared_as_it_is(people: tuple[Person, Person]):
@@ -256,6 +317,15 @@ def test_code_is_shared_as_it_is(people: tuple[Person, Person]):
     ana.memory._scope.journal.origin.trust(ana.memory.place.memory)
     (path,) = ana.share(note.id)
     assert "\n# build first\nmake\n---\n```" in Path(path).read_text()
+
+
+def test_a_pack_that_is_nested_without_an_end_is_no_pack(
+    people: tuple[Person, Person], tmp_path: Path
+):
+    path = tmp_path / "deep.pack"
+    path.write_text('{"memsearch": ' + "[" * 200_000)
+    with pytest.raises(UsageError, match="no pack"):
+        people[1].sharing.open(str(path))
 
 
 def test_holding_and_releasing_again_leaves_the_team_s_file_as_it_was(
@@ -273,8 +343,10 @@ def test_holding_and_releasing_again_leaves_the_team_s_file_as_it_was(
     assert "frozen" in ben.injected() and git(ben.project, "status", "--short") == ""
 
 
-def test_what_is_released_as_a_whole_is_still_known_by_how_it_came(people: tuple[Person, Person]):
-    ana, _ = people
+def test_what_is_released_as_a_whole_is_still_known_by_how_it_came(
+    people: tuple[Person, Person], tmp_path: Path
+):
+    ana, ben = people
     note = ana.memory.add("Deploys are frozen")
     ana.share(note.id)
     ana.memory.trust.release_folder()
@@ -282,6 +354,13 @@ def test_what_is_released_as_a_whole_is_still_known_by_how_it_came(people: tuple
     assert copy.is_mine and "[shared" not in ana.injected()
     ana.memory.edit(copy.entry_id, "- Deploys are frozen on Fridays")
     assert ana.sharing.listed()[0].is_mine and "[shared" not in ana.injected()
+    # a note of a pack that was let in by hand is still one that nobody has worked on
+    ana.sharing.pack(str(tmp_path / "one.pack"), ana.sharing.plan([note.id], author="ana"))
+    ben.sharing.take(ben.sharing.open(str(tmp_path / "one.pack")))
+    ben.memory.trust.release([ben.memory.files.section(ben.sharing.listed()[0].entry_id).target])
+    ana.memory.edit(note.id, "- Deploys are frozen from Friday on")
+    ana.sharing.pack(str(tmp_path / "two.pack"), ana.sharing.plan([note.id], author="ana"))
+    assert ben.sharing.take(ben.sharing.open(str(tmp_path / "two.pack")))[1] == []
 
 
 def test_a_note_without_a_day_is_shared_once_and_nobody_is_two(people: tuple[Person, Person]):

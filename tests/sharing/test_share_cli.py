@@ -98,7 +98,7 @@ def test_what_git_would_pass_over_is_said(boxes: tuple[Box, Box]):
     assert "git ignores" not in ana.ok("share", note, "-y").err
     assert "Deploys are frozen" in ana.ok("share", "--withdraw", note[:8], "--dry-run").out
     assert "Deploys are frozen" in ana.ok("share").out
-    assert ana.run("share", "--withdraw", note[:8], "--filter", "is:pinned", "-y").code == 2
+    assert ana.run("share", "--withdraw", note[:8], "--pack", "x", "-y").code == 2
     assert ana.ok("share", "--withdraw", note[:8], "-y", "--json").json["withdrawn"]
     assert "nothing is shared" in ana.ok("share").out
 
@@ -128,3 +128,24 @@ def test_many_by_filter_under_a_name_and_with_a_day(boxes: tuple[Box, Box]):
     assert text.count("review:2099-01-31") == 2 and "/shared/a.-souza/" in done["files"][0]
     assert ana.run("share", "--filter", "is:pinned", "--review", "2020-01-01", "-y").code == 2
     assert ana.run("share", "nowhere1").code == 1
+
+
+@pytest.mark.slow
+def test_a_pack_by_hand(boxes: tuple[Box, Box], tmp_path: Path):
+    ana, ben = boxes
+    note = ana.ok("add", "Staging runs Postgres 16", "--json").json["entry_id"]
+    path = str(tmp_path / "staging.pack")
+    made = ana.ok("share", "--pack", path, note, "--json").json
+    assert ana.run("share", "--pack", path, note).code == 2  # it exists
+    assert ben.run("import", path, "--expect", "0000", "-y").code == 2
+    shown = ben.ok("import", path, "--dry-run")
+    assert made["hash"] in shown.out and not (ben.project / ".memsearch").exists()
+    taken = ben.ok("import", path, "--expect", made["hash"], "-y", "--json").json
+    assert [one["change"] for one in taken["notes"]] == ["new"] and taken["conflicts"] == []
+    assert "[shared: ana-souza] Staging runs" in ben.ok("context").out
+    assert "nothing new" in ben.ok("import", path, "-y").err
+    ben.ok("undo")
+    assert "nothing is shared" in ben.ok("share").out
+    missing = ben.run("import", str(tmp_path / "nowhere.pack"), "-y")
+    assert missing.code == 1 and "no file" in missing.err
+    assert ben.run("import", path, "--expect", "", "-y").code == 2

@@ -21,8 +21,9 @@ from memsearch_engine.journal.parse import parse
 
 #: Marks of a shared note.
 COPY_OF, SHARED, REVIEW = "copy-of", "shared", "review"
-#: How this home came by a shared note (``Origin``): its owner shared it.
-WRITTEN = "shared"
+#: How this home came by a shared note (``Origin``): its owner shared it, or imported it with a
+#: pack.
+WRITTEN, IMPORTED = "shared", "imported"
 
 
 def is_in(path: str, memory: str) -> bool:

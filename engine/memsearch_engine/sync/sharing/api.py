@@ -1,4 +1,4 @@
-"""The public interface of sharing: share notes with a team, list and withdraw them."""
+"""The public interface of sharing: share notes, list shared notes, write and import packs."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from memsearch_engine.journal.targets import Target
 from memsearch_engine.search.files import Files
 from memsearch_engine.search.request import parse
 from memsearch_engine.search.scope import Scope
-from memsearch_engine.sync.sharing import copies
+from memsearch_engine.sync.sharing import copies, packs
 from memsearch_engine.sync.sharing.copies import Planned, ShareChange, SharedNote
+from memsearch_engine.sync.sharing.packs import Packed, Received
 
 _MIN_NAME = 4
 
@@ -70,6 +71,7 @@ class Sharing:
         query: str = "",
         author: str = "",
         review: str = "",
+        for_pack: bool = False,
     ) -> list[Planned]:
         """Plan the copies of notes, without secrets and private paths.
 
@@ -79,6 +81,7 @@ class Sharing:
             author: the name under which they are shared.
             review: the day (``YYYY-MM-DD``) on which they are to be reviewed; in half a year by
                 default.
+            for_pack: they go into a file (``pack``), which needs no folder of the project.
 
         Raises:
             NotFound: there is no such note.
@@ -89,6 +92,7 @@ class Sharing:
             self._chosen(names, query),
             self.author(author),
             review=review,
+            for_pack=for_pack,
         )
 
     def share(self, planned: list[Planned]) -> list[str]:
@@ -161,6 +165,40 @@ class Sharing:
         for folder, targets in by_memory.items():
             self._scope.journal.delete(folder, targets)
         return gone
+
+    def pack(self, path: str, planned: list[Planned] | None = None) -> Packed:
+        """Write notes into a file for people without this repository.
+
+        Args:
+            planned: the notes; None for all shared ones.
+
+        Raises:
+            UsageError: there are no notes, or the file exists.
+        """
+        if planned is None:
+            return packs.pack(self._scope, path, packs.everything(self._scope))
+        chosen = [one for one in planned if one.change is not ShareChange.REFUSED]
+        return packs.pack(self._scope, path, [(one.author, one.day, one.lines) for one in chosen])
+
+    def open(self, path: str, expected: str | None = None) -> Received:
+        """Plan the import of a pack into this project.
+
+        Args:
+            expected: the hash that the pack must have.
+
+        Raises:
+            NotFound: there is no such file.
+            UsageError: it is not a valid pack.
+        """
+        return packs.opened(self._scope, path, expected)
+
+    def take(self, received: Received) -> tuple[list[str], list[str]]:
+        """Add a pack's notes to the shared ones, in one step of undo.
+
+        Returns:
+            The files, and the ids of notes that were changed here, too.
+        """
+        return packs.take(self._scope, received)
 
     def _chosen(self, names: Iterable[str], query: str) -> list[tuple[str, Entry]]:
         found = [(section.path, section.entry) for section in map(self._scope.section, names)]

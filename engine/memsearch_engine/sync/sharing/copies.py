@@ -41,7 +41,7 @@ _NAME = re.compile(r"[\w.:=-]{1,200}")  # the name of a session or a turn
 
 
 class ShareChange(StrEnum):
-    """What sharing a note changes.
+    """What sharing a note, or importing it from a pack, changes.
 
     ``SAME``: the same copy exists already. ``REFUSED``: nothing is written.
     """
@@ -134,7 +134,7 @@ def folder(scope: Scope) -> str:
     ):
         why = f"{found} is a link"
     if why:
-        raise UsageError(why, "`memsearch export` writes notes into a file for others")
+        raise UsageError(why, "a pack can be made: `memsearch share --pack FILE ENTRY…`")
     return found
 
 
@@ -144,6 +144,7 @@ def plan(
     by: str,
     *,
     review: str = "",
+    for_pack: bool = False,
     today: date | None = None,
 ) -> list[Planned]:
     """Plan the copies of *notes* (path and entry), in the order of time. Writes nothing.
@@ -151,15 +152,21 @@ def plan(
     Args:
         by: the author, from ``author``.
         review: the day (ISO) on which they are to be reviewed; in half a year by default.
+        for_pack: they go into a file of the owner, which needs no folder of the project.
     """
-    folder(scope)
+    if not for_pack:
+        folder(scope)
     now = today or date.today()
     marks = {
         SHARED: now.isoformat(),
         REVIEW: review or (now + timedelta(days=REVIEW_DAYS)).isoformat(),
     }
     found = []
-    there = [(file.path, entry) for file, entries in shared_files(scope) for entry in entries]
+    there = (
+        []
+        if for_pack
+        else [(file.path, entry) for file, entries in shared_files(scope) for entry in entries]
+    )
     mine = scope.journal.origin.those((entry.raw for _, entry in there), WRITTEN)
     places = {entry.id: path for path, entry in there if entry.raw in mine}
     for path, entry in notes:
@@ -167,21 +174,25 @@ def plan(
         # a note without a day has that of its first sharing
         to = places.get(shared.shared_id(entry.id)) or shared.path_for(scope.place.memory, by, day)
         why = _refused(scope, path, entry)
-        if not why and (other := author_of(to)) != by:
+        if not why and not for_pack and (other := author_of(to)) != by:
             why = f"it is shared as {other}: `memsearch share --withdraw {entry.id[:8]}` first"
         if why:
             found.append(Planned(entry.id, entry.title, day, by, to, ShareChange.REFUSED, why))
             continue
         copy, replaced = _copied(scope, entry, marks)
         lines = lines_of(copy)
-        existing = _existing_copy(to, shared.shared_id(entry.id))
+        existing = None if for_pack else _existing_copy(to, shared.shared_id(entry.id))
         change = ShareChange.NEW
         if existing is not None:
             change = (
                 ShareChange.SAME if _is_same_copy(existing, lines, review) else ShareChange.CHANGED
             )
         (new,) = parse("\n".join(lines).encode()).entries
-        found.append(Planned(entry.id, new.title, day, by, to, change, "", lines, replaced))
+        found.append(
+            Planned(
+                entry.id, new.title, day, by, "" if for_pack else to, change, "", lines, replaced
+            )
+        )
     return sorted(found, key=lambda one: (one.day, one.lines[:1]))
 
 
