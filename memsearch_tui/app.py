@@ -376,13 +376,12 @@ class MemsearchApp(App[int]):
         await read(browse, "counting what each has", counting, show, failed)
 
 
-def run(*, project: str | None = None, everything: bool = False, theme: str | None = None) -> int:
+def run(*, project: str | None = None, everything: bool = False) -> int:
     """Open the app and return an exit code.
 
     Args:
         project: name or folder of a project; None: the project of the current folder.
         everything: show the notes of all projects.
-        theme: overrides the saved theme.
     """
     cwd = None
     if project:
@@ -394,7 +393,7 @@ def run(*, project: str | None = None, everything: bool = False, theme: str | No
             )
     memory = Memory(cwd, everything=everything)
     settings = memory.settings
-    app = MemsearchApp(Library(memory), settings, theme=theme or "")
+    app = MemsearchApp(Library(memory), settings)
     code = app.run(mouse=settings.tui.mouse)
     for lane in (WRITES, OURS):  # finish the writes; reads may be abandoned
         if not lane.finish(SHOWN_AFTER_S):

@@ -94,7 +94,8 @@ def demo() -> Iterator[Memory]:
     """Write and index the demo, yield its memory, and remove it."""
     # the same folder every time, because the pictures show its path
     folder = Path(gettempdir()) / "memsearch-pictures"
-    home, project = prepare(folder, fresh=True, end=END)
+    shutil.rmtree(folder, ignore_errors=True)
+    home, project = prepare(folder, end=END)
     os.chdir(project)
     memory = Memory(str(project), home=home)
     try:

@@ -68,7 +68,7 @@ if TYPE_CHECKING:  # a search through the service needs none of these
     from memsearch_engine.service.note_editor import NoteEditor
 
 #: Attributes of the scope that are attributes of a memory, too.
-_OF_SCOPE = "every_entry everything home known place project projects settings shortfall".split()
+_OF_SCOPE = "everything home known place project projects settings shortfall".split()
 
 
 def _make_editor(memory: Memory) -> NoteEditor:
@@ -164,8 +164,6 @@ class Memory:
     """The owner's settings, read at each use. Raises SettingsError if a file can't be read."""
     known: Callable[[], list[Project]]
     """Returns every registered project, one for each path, newest first. Raises Unreachable."""
-    every_entry: Callable[[], Iterator[tuple[DayFile, Entry]]]
-    """Returns all entries, newest day first. Files that can't be read are left out."""
 
     def __init__(
         self,
@@ -485,14 +483,6 @@ class Memory:
             everywhere: of all projects.
         """
         return self._editor.history(name, limit=limit, everywhere=everywhere)
-
-    def forget_changes(self, days: float, *, dry_run: bool = False) -> int:
-        """Forget the changes of all projects that are older than *days*. They can't be undone then.
-
-        Returns:
-            The number of changes.
-        """
-        return self._scope.journal.history.prune(max_days=days, dry_run=dry_run)
 
     def restore(self, change: int) -> Change:
         """Restore an entry as it was before a change. This is a new change, which can be undone.

@@ -173,38 +173,14 @@ def redo(name: str | None, everything: bool) -> int:
     return _step(name, everything, back=False)
 
 
-@click.command(
-    epilog=(
-        "\b\nExamples:\n"
-        "  memsearch history -n 20\n"
-        "  memsearch history 3fa9c1d2\n"
-        "  memsearch history --prune 90"
-    )
-)
+@click.command(epilog=("\b\nExamples:\n  memsearch history -n 20\n  memsearch history 3fa9c1d2"))
 @click.argument("name", required=False)
 @click.option("--limit", "-n", default=20, type=click.IntRange(1), show_default=True)
 @click.option("--diff", is_flag=True, help="Show what each change did.")
-@click.option(
-    "--prune",
-    "prune_days",
-    type=click.FloatRange(0),
-    metavar="DAYS",
-    help="Forget changes older than so many days, of all projects.",
-)
-@click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
-def history(name: str | None, limit: int, diff: bool, prune_days: float | None, yes: bool) -> int:
+def history(name: str | None, limit: int, diff: bool) -> int:
     """List changes, newest first: of this project, or of one entry (also a deleted one)."""
-    memory = Memory()
-    if prune_days is not None:
-        days = prune_days or 1e-9
-        count = memory.forget_changes(days, dry_run=True)
-        output.confirm(f"Forget {many(count, 'change')}? They can't be undone any more.", yes)
-        memory.forget_changes(days)
-        output.emit({"pruned": count})
-        output.echo(f"{many(count, 'change')} forgotten")
-        return 0
-    changes = memory.history(name or "", limit=limit)
+    changes = Memory().history(name or "", limit=limit)
     output.emit({"changes": [_change_json(change, full=True) for change in changes]})
     for change in changes:
         when = datetime.fromtimestamp(change.at).strftime("%Y-%m-%d %H:%M")

@@ -18,7 +18,6 @@ from memsearch_tui.cli.terminal import is_interactive
 )
 @click.option("--project", "-p", help="Open on this project.")
 @click.option("--all", "-a", "everything", is_flag=True, help="Open on all projects.")
-@click.option("--theme", help="Textual theme name.")
 @click.option(
     "--plain",
     is_flag=True,
@@ -27,7 +26,6 @@ from memsearch_tui.cli.terminal import is_interactive
 def tui(
     project: str | None = None,
     everything: bool = False,
-    theme: str | None = None,
     plain: bool = False,
 ) -> int:
     """Open the terminal app."""
@@ -43,12 +41,12 @@ def tui(
     from memsearch_tui.app import run
     from memsearch_tui.screens.browse.screen import DEMO
 
-    code = run(project=project, everything=everything, theme=theme)
+    code = run(project=project, everything=everything)
     if code != DEMO:
         return code
     from memsearch_tui.demo.command import run as show
 
-    return show(open_app=True, fresh=False, json_=False)
+    return show(open_app=True, json_=False)
 
 
 @click.group()
@@ -203,15 +201,14 @@ def project_forget(name: str, yes: bool) -> None:
     )
 )
 @click.option("--no-open", is_flag=True, help="Don't open the app.")
-@click.option("--fresh", is_flag=True, help="Write it anew, even if it is there.")
 @as_json
-def demo(no_open: bool, fresh: bool) -> int:
+def demo(no_open: bool) -> int:
     """Try it on a sample year: three projects, four agents, in a temporary home. Your own notes are
     not touched.
     """
     from memsearch_tui.demo.command import run
 
-    return run(open_app=not no_open and not output.is_json(), fresh=fresh, json_=output.is_json())
+    return run(open_app=not no_open and not output.is_json(), json_=output.is_json())
 
 
 @click.command(

@@ -52,13 +52,12 @@ def last_day(*clocks: datetime) -> date:
     return now.date() - timedelta(days=f"{now:%H:%M}" <= newest)
 
 
-def prepare(root: Path, *, fresh: bool, end: date | None = None) -> tuple[Home, Path]:
+def prepare(root: Path, *, end: date | None = None) -> tuple[Home, Path]:
     """Write the demo if it does not exist or if the day has changed.
 
     Sets the environment to its home.
 
     Args:
-        fresh: write it in any case.
         end: the last day of the year; None: the newest one whose notes lie before now.
 
     Returns:
@@ -69,7 +68,7 @@ def prepare(root: Path, *, fresh: bool, end: date | None = None) -> tuple[Home, 
     stamp = root / "ends-on"
     if root.is_symlink() or (root.exists() and root.stat().st_uid != os.getuid()):
         raise PermissionError(13, "not a folder of this user", str(root))
-    if fresh or not stamp.is_file() or stamp.read_text() != end.isoformat():
+    if not stamp.is_file() or stamp.read_text() != end.isoformat():
         Memory(root, home=home).service.stop()
         for name in ("projects", "agents", "home"):
             shutil.rmtree(root / name, ignore_errors=True)
@@ -87,14 +86,14 @@ def prepare(root: Path, *, fresh: bool, end: date | None = None) -> tuple[Home, 
     return home, root / "projects" / _PROJECT
 
 
-def run(*, open_app: bool, fresh: bool, json_: bool) -> int:
+def run(*, open_app: bool, json_: bool) -> int:
     """Write the sample year if needed; then open the app on it, or print sample commands.
 
     Returns:
         An exit code.
     """
     root = demo_root()
-    home, project = prepare(root, fresh=fresh)
+    home, project = prepare(root)
     os.chdir(project)
     for folder in sorted((root / "projects").iterdir()):
         _ = Memory(str(folder), home=home).projects  # reading this registers the project

@@ -548,6 +548,14 @@ def test_a_query_of_invalid_utf8_is_answered(shared_box):
 
 
 @pytest.mark.parametrize(
+    "args", [("history", "--prune", "9"), ("tui", "--theme", "x"), ("demo", "--fresh")]
+)
+def test_what_was_removed_is_refused(shared_box, args):
+    refused = shared_box.run(*args)
+    assert refused.code == 2 and "No such option" in refused.err
+
+
+@pytest.mark.parametrize(
     "args",
     [["days"], ["entries"], ["stats"], ["show", "2026-03-01"], ["health"]],
     ids=lambda args: args[0],

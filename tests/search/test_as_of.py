@@ -133,7 +133,7 @@ def test_it_is_said_where_the_history_begins_later(memory):
     name = by_text(memory)["- Redis TTL is 300 seconds"]
     memory.edit(name, "- Redis TTL is 600 seconds")
     at(memory, days=5, changes=4)
-    memory.forget_changes(1)
+    memory._scope.journal.history.prune(max_days=1)
     memory.edit(name, "- Redis TTL is 900 seconds")
     (hit,) = [
         hit
@@ -198,7 +198,7 @@ def test_an_agent_is_given_what_was_deleted_since(memory):
 def test_what_the_history_has_forgotten_is_as_it_is(memory):
     name = by_text(memory)["- Redis TTL is 300 seconds"]
     memory.edit(name, "- Redis TTL is 900 seconds")
-    memory.forget_changes(1e-9)
+    memory._scope.journal.history.prune(max_days=1e-9)
     assert "- Redis TTL is 900 seconds" in [
         note.text for note in memory.entries(as_of="2026-02-28")
     ]

@@ -304,7 +304,7 @@ class History:
         )
         return bool(self._rows(query, (turn,)))
 
-    def prune(self, *, max_bytes: int = 0, max_days: float = 0, dry_run: bool = False) -> int:
+    def prune(self, *, max_bytes: int = 0, max_days: float = 0) -> int:
         """Delete the versions of the oldest changes, and return their number.
 
         Deletions of entries and turns stay known, because capture must not restore them.
@@ -312,7 +312,6 @@ class History:
         Args:
             max_bytes: the largest size; 0 for no limit.
             max_days: the highest age; 0 for no limit.
-            dry_run: only count.
         """
         rows = self._rows(
             "SELECT seq, at, length(before) + length(after), op, state FROM changes "
@@ -324,7 +323,7 @@ class History:
             total += size
             if at < oldest or (max_bytes and total > max_bytes):
                 gone.append((seq, op == "delete" and state == "done"))
-        if gone and not dry_run:
+        if gone:
             with self.database.transaction() as db:
                 for seq, stays_deleted in gone:
                     db.execute("DELETE FROM undos WHERE seq=?", (seq,))

@@ -33,8 +33,8 @@ class Pages:
     """PROJECT.md and USER.md of a project: propose, decide, read, and copy into instruction files.
 
     >>> with Memory() as memory:
-    ...     [state.text for state in memory.pages.all()]
-    ['', '']
+    ...     memory.pages.get("project").text
+    ''
     """
 
     def __init__(self, scope: Scope) -> None:
@@ -59,10 +59,6 @@ class Pages:
             provider=provider,
             model=model,
         )
-
-    def all(self) -> list[PageState]:
-        """Both pages. Raises Unreachable if a file is not readable."""
-        return [self.get(page) for page in documents.PAGES]
 
     def get(self, page: Page) -> PageState:
         """One page. Raises Unreachable if its file is not readable."""

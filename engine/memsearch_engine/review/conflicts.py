@@ -13,7 +13,6 @@ from typing import Literal
 
 import msgspec
 
-from memsearch_engine.core.errors import NotFound
 from memsearch_engine.journal import versions
 from memsearch_engine.journal.model import CONFLICT_OF, Entry
 from memsearch_engine.journal.outline import Look
@@ -96,17 +95,3 @@ class Conflicts:
             return
         body = text if text is not None else case.other.body if keep == "other" else None
         versions.decide(self._scope.journal, folder, shown, other, body)
-
-    def get(self, name: str) -> TextConflict:
-        """The conflict with an id that begins with *name*: the id of the note or of the other text.
-
-        Raises NotFound.
-        """
-        found = [
-            case
-            for case in self.all()
-            if case.id.startswith(name) or (case.entry and case.entry.id.startswith(name))
-        ]
-        if not found:
-            raise NotFound(f"no conflict {name}", "`memsearch sync conflicts` lists them")
-        return found[0]

@@ -100,10 +100,6 @@ class Files:
         """The project that has this file among its own or shared notes; None if there is none."""
         return self._scope.project_of(path)
 
-    def memory_of(self, path: str) -> str:
-        """The memory folder that a file belongs to."""
-        return self._scope.memory_of(path)
-
     def owns(self, path: str) -> bool:
         """Whether a file contains notes or long-term memory of these projects."""
         path, folder = os.path.normpath(path), self._scope.home.longterm_search

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextvars import Context, ContextVar, copy_context
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -297,13 +297,6 @@ class Scope:
     def read(self, file: DayFile) -> list[Entry]:
         """The entries of a day file. Raises OSError."""
         return self.document(file.path).entries
-
-    def every_entry(self) -> Iterator[tuple[DayFile, Entry]]:
-        """All entries, newest day first. Files that can't be read are left out."""
-        for file in self.days():
-            with contextlib.suppress(OSError):
-                for entry in self.read(file):
-                    yield file, entry
 
     def section(self, name: str) -> Section:
         """The entry with an entry id or chunk id, and its file.

@@ -48,16 +48,6 @@ class CatalogStatistics:
             "distinct": distinct,
         }
 
-    def days(self, project: str = "") -> list[tuple[str, int]]:
-        """Return (day, number of entries), newest first."""
-        where, values = ("AND project=?", (project,)) if project else ("", ())
-        rows = self._database.query(
-            f"SELECT day, count(*) FROM entries WHERE day<>'' {where}"
-            " GROUP BY day ORDER BY day DESC",
-            values,
-        )
-        return [(day, count) for day, count in rows]
-
     def agents(self, projects: Iterable[str]) -> list[tuple[str, int, str]]:
         """Return (agent, number of entries, newest day and time), the most entries first.
 
