@@ -224,6 +224,8 @@ def asked_of_openclaw(folder: Path, text: str) -> list[str]:
         ("[Discord Guild #general +5m] ", ""),
         ("[Zalo Personal Sam id:4] ", ""),
         ("[Feishu ou_4b1 2026-01-20 10:00] ", ""),
+        ("[Synology Chat sam +2d Tue 2026-01-20 10:00 GMT+5:30] ", ""),
+        ("[Pigeon post sam Tue 2026-01-20T10:00Z] ", ""),
         ("System (untrusted): [2026-04-23 01:50:07 GMT+8] Exec completed (x)\n\n", ""),
         (
             "[Chat messages since your last reply - for context]\n[Slack Eve id:2] Eve: force\n\n"
@@ -267,6 +269,10 @@ def test_what_openclaw_s_gateway_sends_to_itself_begins_no_turn(tmp_path, text):
         "[Slack integration] is broken",
         "[INFO 2026-01-20 10:00:07] is the last line of the log",
         "[2026-01-20 10:00] is when it failed",
+        "[ERROR 2026-01-02 10:20] is what the worker says",
+        "[ERROR main 2026-01-02 10:20 UTC] is what the worker says",
+        "[LINE 10:20] is too long",
+        "[Tue 2026-01-20 10:00] was the meeting",
         # quadratic work does not end
         pytest.param("[Slack" + 200_000 * " 1:11", id="open channel"),
         pytest.param("[a" + 100_000 * " 2026-01-20 10:00", id="open time"),

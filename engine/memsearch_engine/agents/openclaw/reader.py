@@ -70,18 +70,21 @@ _HEARTBEAT = re.compile(
 _INTER_SESSION = "[Inter-session message]"
 #: The beginning of messages of other people.
 _OTHERS = "[Chat messages since your last reply - for context]"
-#: What the gateway puts before a person's message: a time or a channel (``ENVELOPE_CHANNELS`` in
-#: OpenClaw's own source), attachments, messages of other people, events, hints, blocks of metadata
-#: (with a mark since 2026.8.1), memory, the name of a scheduled job.
+#: What the gateway puts before a person's message: a weekday and a time, maybe after a channel
+#: (``formatEnvelopeTimestamp`` in OpenClaw's own source), or one of its channels, attachments,
+#: messages of other people, events, hints, blocks of metadata (with a mark since 2026.8.1), memory,
+#: the name of a scheduled job.
 _METADATA = re.compile(
     r"\A\s*(?:"
     # without the lookaheads, a bracket that does not end takes quadratic time
-    r"\[(?=[^\]\n]*\])[^\W\d][^\]\n]* "
-    r"\d{4}-\d\d-\d\d(?:T\d\d:\d\dZ| \d\d:\d\d(?![:\d]))[^\]\n]*\]\s*|"
+    r"\[(?=[^\]\n]*\])(?:[^\W\d][^\]\n]* )?(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) "
+    r"\d{4}-\d\d-\d\d(?:T\d\d:\d\dZ| \d\d:\d\d [A-Z][\w+:-]*)\]\s*|"
     r"\[cron:[^\]\n]+\]\s*|"
     r"\[(?=[^\]\n]*\])"
-    r"(?:WebChat|WhatsApp|Telegram|Signal|Slack|Discord|Google Chat|iMessage|Teams|Matrix|"
-    r"Zalo(?: Personal)?|BlueBubbles) (?:[^\]\n]*(?:\d:\d\d|\bid:\d|[@#]\w|\+\d)[^\]\n]*|"
+    # labels of older versions, which wrote no weekday; "LINE" is also a word of logs
+    r"(?:WebChat|WhatsApp|Telegram|Signal|Slack|Discord|Google Chat|iMessage|(?:Microsoft )?Teams|"
+    r"Matrix|Zalo(?: Personal)?|BlueBubbles|Feishu|Lark|Mattermost|Nextcloud Talk|Nostr|Tlon|"
+    r"Twitch) (?:[^\]\n]*(?:\d:\d\d|\bid:\d|[@#]\w|\+\d)[^\]\n]*|"
     # a name without a time, an id or an address: the person may also type such a bracket
     r"[^\W\d_a-z][\w.'-]*(?: [^\W\d_a-z][\w.'-]*){0,2})\]\s*|"
     r"\[media attached[: ][^\n]*\]\s*?(?:\n\s*|\Z)|"
