@@ -141,7 +141,7 @@ def _random(packed: str) -> bool:
 # -- Kubernetes' Secret: everything under data
 _SECRET_KIND = re.compile(r"(?m)^[ \t]*\"?kind\"?:[ \t]*\"?Secret\"?[ \t]*,?$")
 _SECRET_DATA = re.compile(
-    r"(?m)^([ \t]*)\"?(?:data|stringData)\"?:[ \t]*\{?[ \t]*\n((?:\1[ \t]+\S.*(?:\n|$))+)"
+    r"(?m)^([ \t]*)\"?(?:data|stringData)\"?:(?:[ \t]*\{)?[ \t]*\n((?:\1[ \t]+\S.*(?:\n|$))+)"
 )
 _SECRET_VALUE = re.compile(r"(?m)^[ \t]+\"?[\w.-]+\"?:[ \t]*\"?([^\s\"{}$<]{4,})\"?")
 
@@ -158,7 +158,7 @@ def kubernetes(text: str) -> Iterator[Span]:
 _GROUPS = "admins|users|passwords|passwd|secrets|credentials?|tokens|api_?keys|logins|accounts"
 _SECTION = linear.compile(
     rf"(?im)^(?P<indent>[ \t]*)(?:\[[\"']?(?:[\w .-]{{1,40}}[. _-])?(?P<ini>{_GROUPS})[\"']?\]|"
-    rf"[\"']?(?:[\w.-]{{1,40}}[._-])?(?:{_GROUPS})[\"']?[ \t]*[:=][ \t]*\{{?|"
+    rf"[\"']?(?:[\w.-]{{1,40}}[._-])?(?:{_GROUPS})[\"']?[ \t]*[:=](?:[ \t]*\{{)?|"
     r"(?P<cells>Key[ \t]{2,}Value[ \t]*\n-+[ \t]+-+))[ \t]*(?:[#;].*)?\n"
 )
 _ENTRY = re.compile(
@@ -446,7 +446,7 @@ _GRAMMAR = frozenset(
 
 _PASSPHRASE = linear.compile(
     r"(?i)(?:(?P<named>pass[ -]?phrase|passwort-?satz|phrase secrète|phrase de passe|"
-    r"frase de contraseña|(?:парольн|кодов)[а-яё]+ фраз[а-яё]+)[^\n\"'`“„«]{0,40}|"
+    r"frase de contraseña|(?:парольн|кодов)[а-яё]{1,20} фраз[а-яё]{1,20})[^\n\"'`“„«]{0,40}|"
     r"(?:pass(?:word|wort)|kennwort|-N|--passphrase)[ \t]{0,2}[:=]?[ \t]{0,3})"
     r"[\"']?[ \t]{0,2}[:=]?[ \t]{0,3}[\"'`“„«][ \t]?([^\n\"'`”“»]{12,160}?)[ \t]?[\"'`”“»]"
 )

@@ -239,7 +239,7 @@ LETTERS: tuple[Rule, ...] = (
     rule(
         "config-password",
         "_authtoken _password",
-        rf":_(?:authToken|password)[ \t]*[= \t][ \t]*{_A}",
+        rf":_(?:authToken|password)(?:[ \t]*=[ \t]*|[ \t]+){_A}",
     ),
     rule(
         "call-password",
@@ -296,8 +296,9 @@ SHAPES: tuple[Rule, ...] = (
     rule(
         "recovery-code",
         "recovery backup rescue scratch",
-        r"(?i:\b(?:recovery|backup|rescue|scratch)[ _-]?(?:code|key)s?)\b[ \t]*(?:is|was|:|=)?"
-        r"[ \t]*\"?((?:[A-Z0-9]{4,8}-){1,7}[A-Z0-9]{4,8}|(?:[A-Za-z0-9]{4}-){2,12}[A-Za-z0-9]{4}|"
+        r"(?i:\b(?:recovery|backup|rescue|scratch)[ _-]?(?:code|key)s?)\b[ \t]*"
+        r"(?:(?:is|was|:|=)[ \t]*)?\"?((?:[A-Z0-9]{4,8}-){1,7}[A-Z0-9]{4,8}|"
+        r"(?:[A-Za-z0-9]{4}-){2,12}[A-Za-z0-9]{4}|"
         r"[a-z0-9]{0,5}\d[a-z0-9]{0,5}-[a-z0-9]{0,5}\d[a-z0-9]{0,5}|\d{4}[ -]?\d{4}|"
         r"[A-Z]{1,3}\d{4,8})\b",
     ),
@@ -392,7 +393,7 @@ SHAPES: tuple[Rule, ...] = (
     ),
     rule("command-password", "-k -t", r"[ \t]-[kKt][ \t]([0-9a-f]{32,64})\b"),
     rule("k3s-token", "k10", r"\b(K10[0-9a-f]{64}::[\w.-]{1,60}:[A-Za-z0-9._-]{16,80})"),
-    rule("sim-puk", "puk", r"\bPUK[12]?[ \t]*(?:is|:|=)?[ \t]*(\d{8})\b"),
+    rule("sim-puk", "puk", r"\bPUK[12]?[ \t]*(?:(?:is|:|=)[ \t]*)?(\d{8})\b"),
     rule("protocol-password", "auth ", r"(?m)\bAUTH (?:PLAIN|LOGIN) ([A-Za-z0-9+/]{12,}={0,2})"),
     rule("mailgun-key", "key-", r"(?:^|[^\w-])(key-[0-9a-z]{32})(?:[^0-9a-z]|$)"),
 )

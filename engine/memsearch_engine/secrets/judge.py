@@ -368,7 +368,7 @@ def is_certain(value: str, *, camel: bool = False) -> bool:
     return value.isalpha() or any(char.isalnum() for char in value)
 
 
-_VERSION_OR_STEP = re.compile(r"\d+\.\d+\w*$|(?i:step|stage|part|page|user|v)\d{1,2}$")
+_VERSION_OR_STEP = re.compile(r"\d+\.\d\w*$|(?i:step|stage|part|page|user|v)\d{1,2}$")
 
 
 def is_in_place(rule: str, value: str) -> bool:

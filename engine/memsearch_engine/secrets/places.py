@@ -290,7 +290,7 @@ LETTERS: tuple[Rule, ...] = (
     rule(
         "command-password",
         "password passphrase pass",
-        r"(?i)pass(?:word|phrase)?[_-]?(?:eval|command|cmd)?[ \t]*=?[ \t]*(?:[\"']|=\$\()"
+        r"(?i)pass(?:word|phrase)?[_-]?(?:eval|command|cmd)?[ \t]*(?:=[ \t]*)?(?:[\"']|=\$\()"
         r"(?:echo|printf) (?:-\w+ )?['\"]?"
         r"([^\s\"'`$<>|;,(){}\[\]\\/&*-][^\s\"'`|;<>\\)]{3,200})",
     ),
@@ -305,7 +305,7 @@ LETTERS: tuple[Rule, ...] = (
         "prompt-password",
         "send",
         r"(?i)(?:assw?ord|passphrase|PIN)[^\n]{0,40}\n?[ \t]*(?:[\w.]{1,40}\.)?send(?:line|"
-        r"_slow|_human)?\b[ \t]*\(?[ \t]*(?:-h[ \t]+)?(?:--[ \t]+)?(?:b|"
+        r"_slow|_human)?\b[ \t]*(?:\([ \t]*)?(?:-h[ \t]+)?(?:--[ \t]+)?(?:b|"
         r"f|r)?[\"']([^\"'$\n\\{]{4,100})(?:\\{1,3}[rn])*[\"']",
     ),
     # -- parameters of calls

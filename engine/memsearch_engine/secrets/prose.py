@@ -77,7 +77,7 @@ _USER = re.compile(
     r"version|ticket|issue|branch|file|model|ssid|profile|project|"
     r"namespace|cluster|bucket|network|netzwerk|réseau)(?: (?:is|ist|est))?|"
     r"아이디는?|"
-    r"账号|пользовател[а-я]{1,3})[ \t]*[:=]?[ \t]*[\"'`]?$"
+    r"账号|пользовател[а-я]{1,3})[ \t]*(?:[:=][ \t]*)?[\"'`]?$"
 )
 #: Characters beside a word of code, but not beside a word of prose.
 _OPENS, _CALLS = frozenset("[{|=<\\.$"), frozenset("([{}|=\\")
@@ -152,8 +152,8 @@ _LETTERS = (
         rf"użyj|använd|take|enter|try) {_PLAIN} {_AS} (?:\w{{1,20}} )?(?:{_FULL})(?:$|[^a-z])"
     ),
     compile(
-        r"(?i)(?:log(?:ge|ga|g)?[ -]?(?:in|on|into)|sign in|anmelde[a-z]*|melde dich|"
-        r"connecte[a-z-]*|accedi|entra|entrar|inloggen|zaloguj|logga|giriş|as|user|als)"
+        r"(?i)(?:log(?:ge|ga|g)?[ -]?(?:in|on|into)|sign in|anmelde[a-z]{0,20}|melde dich|"
+        r"connecte[a-z-]{0,20}|accedi|entra|entrar|inloggen|zaloguj|logga|giriş|as|user|als)"
         rf"[^\n]{{1,60}} (?:the |dem |het |le |il |la |"
         rf"z )?(?:{_FULL}|pw|pwd):? {_PLAIN}(?:$|[\n,.;)]| (?:and|und|et|y|e|en|i|och|an)\b)"
     ),

@@ -22,7 +22,7 @@ _BASE64 = frozenset(string.ascii_letters + string.digits + "+/=")
 
 
 class Rule(NamedTuple):
-    """A pattern for a secret, which is its only group that matches.
+    """A pattern for a secret, which is its only group that matches, or for text to pass over.
 
     Attributes:
         words: lower case; one of them is in every text that matches.
@@ -38,7 +38,7 @@ class Rule(NamedTuple):
         """Yield the (start, stop) of each secret in *text*."""
         for match in self.pattern.finditer(text):
             start, stop = match.span(match.lastindex or 1)
-            if stop == len(text) or text[stop] not in self.not_before:
+            if start >= 0 and (stop == len(text) or text[stop] not in self.not_before):
                 yield start, stop
 
 
@@ -193,7 +193,9 @@ TOKENS: tuple[Rule, ...] = (
         "jwt",
         "eyj",
         r"eyJ[A-Za-z0-9_]{10,}(?:\.|"
-        r"-[A-Za-z0-9_-]*\.)[A-Za-z0-9_-]*\.[A-Za-z0-9_-]{6,}(?:\.[A-Za-z0-9_-]{6,}){0,2}",
+        r"-[A-Za-z0-9_-]*\.)[A-Za-z0-9_-]*\.[A-Za-z0-9_-]{6,}(?:\.[A-Za-z0-9_-]{6,}){0,2})|"
+        # what is no token is passed over in one pass
+        r"(?:eyJ[A-Za-z0-9_-]*",
     ),
     rule(
         "pem-base64",
