@@ -12,7 +12,6 @@ from memsearch_tui.cli import output
 from memsearch_tui.cli.commands import Command
 from memsearch_tui.cli.group import LazyGroup
 from memsearch_tui.cli.options import as_json, memory_at, scope
-from memsearch_tui.cli.review import quarantined
 from memsearch_tui.counted import many
 
 COMMANDS = {
@@ -110,7 +109,7 @@ def not_written_here(memory: engine.Memory) -> str:
     Returns:
         The number of notes, the evidence and the commands; '' if there are no such notes.
     """
-    waiting = quarantined(memory.review.cases("held"))
+    waiting = memory.trust.quarantined()
     arrived = [note for note in waiting if note.why is engine.QuarantineReason.ARRIVED]
     if not arrived:
         return ""

@@ -9,7 +9,6 @@ from memsearch_engine import (
     REVIEW_GROUPS,
     Memory,
     MemsearchError,
-    QuarantinedNote,
     ReviewItem,
     UsageError,
 )
@@ -100,14 +99,6 @@ def case_json(case: ReviewItem) -> dict[str, Any]:
         "entries": list(case.notes),
         "sessions": list(case.sessions),
     }
-
-
-def quarantined(cases: list[ReviewItem]) -> list[QuarantinedNote]:
-    """Return the notes of the group ``quarantine``, newest day first."""
-    notes: list[QuarantinedNote] = [
-        note for case in cases if case.kind == "held" for note in case.subject
-    ]
-    return sorted(notes, key=lambda note: note.day, reverse=True)
 
 
 def _found(memory: Memory, names: tuple[str, ...]) -> list[ReviewItem]:

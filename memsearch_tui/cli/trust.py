@@ -12,7 +12,7 @@ import memsearch_engine as engine
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json, scope
-from memsearch_tui.cli.review import print_cases, quarantined
+from memsearch_tui.cli.review import print_cases
 from memsearch_tui.counted import many
 
 
@@ -193,8 +193,14 @@ def trust() -> None:
 @as_json
 def trust_review(everything: bool, project: str | None) -> int:
     """List quarantined notes with the reasons: the group `quarantine` of `memsearch review`."""
-    cases = engine.Memory(everything=everything, project=project).review.cases("held")
-    output.emit({"held": quarantined(cases)})
+    memory = engine.Memory(everything=everything, project=project)
+    cases = memory.review.cases("held")
+    if output.is_json():
+        # of each day, those that came from elsewhere last
+        arrived = engine.QuarantineReason.ARRIVED
+        notes = memory.trust.quarantined()
+        notes.sort(key=lambda note: (note.day, note.why is not arrived), reverse=True)
+        output.emit({"held": notes})
     print_cases(cases, room=output.width())
     if cases:
         output.say("`memsearch trust release ENTRY` releases one note of a file")
@@ -277,8 +283,8 @@ def _contradicting(
     if bool(names) == bool(files):
         raise engine.UsageError("name entries, or --file", "`memsearch review` lists what waits")
     wanted = {os.path.realpath(path) for path in files}
-    pending = quarantined(memory.review.cases("held"))
-    wrong = [note for note in pending if note.why is engine.QuarantineReason.CONTRADICTS]
+    waiting = memory.trust.quarantined()
+    wrong = [note for note in waiting if note.why is engine.QuarantineReason.CONTRADICTS]
     if files:
         return [note.target for note in wrong if os.path.realpath(note.path) in wanted]
     found = []

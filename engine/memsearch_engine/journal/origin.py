@@ -35,6 +35,8 @@ from memsearch_engine.journal.parse import parse
 
 #: How a note came to be: what capture wrote may be brought up to date as its turn grows.
 CAPTURED = "captured"
+#: More values than this are compared with a whole table, if it has less than so many rows a value.
+_MANY, _WHOLE = 5000, 4
 #: How the text of a turn is known, which is no entry.
 _BODY = "body"
 
@@ -191,7 +193,7 @@ class Origin(StateTables):
         names = [key for key, how in self._how(list(keys)).items() if how != _BODY]
         blobs = [blob for key in names if (blob := _blob(key))]
         return set(names) - {
-            found.hex() for (found,) in self._select("key FROM origin_states WHERE key", blobs)
+            found.hex() for (found,) in self._select("key", "origin_states", "key", blobs)
         }
 
     # -- decisions
@@ -283,7 +285,7 @@ class Origin(StateTables):
         states: dict[bytes, dict[int, int]] = {}
         blobs = {hash_: _blob(hash_) for hash_, _ in wanted}
         for name, number, verdict in self._select(
-            "hash, day, verdict FROM origin_states WHERE hash", [*filter(None, blobs.values())]
+            "hash, day, verdict", "origin_states", "hash", [*filter(None, blobs.values())]
         ):
             states.setdefault(name, {})[number] = verdict
         found: dict[tuple[str, str], Verdict] = {}
@@ -296,7 +298,7 @@ class Origin(StateTables):
 
     def _decided_ids(self, entries: Sequence[Entry]) -> set[str]:
         names = {_id(entry.id): entry.id for entry in entries}
-        rows = self._select("id, verdict FROM origin_states WHERE id", list(names))
+        rows = self._select("id, verdict", "origin_states", "id", list(names))
         return {names[name] for name, verdict in rows if verdict != Verdict.ACCEPTED}
 
     def _record(
@@ -323,13 +325,20 @@ class Origin(StateTables):
             with self._using() as db, transaction(db):
                 db.executemany(query, values)
 
-    def _select(self, what: str, values: Sequence[bytes | str]) -> list[tuple[Any, ...]]:
-        """Rows by ``SELECT *what* IN (*values*)``."""
-        found: list[tuple[Any, ...]] = []
+    def _select(
+        self, columns: str, table: str, key: str, values: Sequence[bytes | str]
+    ) -> list[tuple[Any, ...]]:
+        """The *columns* of the rows of which *key* is one of *values*."""
+        query, found = f"SELECT {columns} FROM {table}", list[tuple[Any, ...]]()
         with self._using() as db:
+            if len(values) > _MANY:
+                ((rows,),) = db.execute(f"SELECT count(*) FROM {table}")
+                if rows < _WHOLE * len(values):
+                    wanted, every = set(values), db.execute(f"SELECT {key}, {columns} FROM {table}")
+                    return [row[1:] for row in every if row[0] in wanted]
             for start in range(0, len(values), 500):
                 batch = values[start : start + 500]
-                found += db.execute(f"SELECT {what} IN ({','.join('?' * len(batch))})", batch)
+                found += db.execute(f"{query} WHERE {key} IN ({','.join('?' * len(batch))})", batch)
         return found
 
     def _read_once(self, memory: str) -> None:
@@ -337,7 +346,7 @@ class Origin(StateTables):
 
         They are replaced texts from the history, and the day of each current text, oldest first.
         """
-        if not self._select("1 FROM origin_unread WHERE memory", [memory]):
+        if not self._select("1", "origin_unread", "memory", [memory]):
             return
         with closing(History(self.home.history_db)) as history:
             changes = history.owners(memory)
@@ -366,13 +375,13 @@ class Origin(StateTables):
         return {key: how for key, how in found.items() if how != _BODY}
 
     def _how(self, keys: list[str]) -> dict[str, str]:
-        return dict(self._select("key, how FROM origin_notes WHERE key", keys))
+        return dict(self._select("key, how", "origin_notes", "key", keys))
 
     def _adopt(self, memory: str) -> None:
         """Import once what an earlier version stored for a folder, with releases by id."""
         if memory in self._adopted:
             return
-        rows = self._select("how FROM origin_folders WHERE memory", [memory])
+        rows = self._select("how", "origin_folders", "memory", [memory])
         if rows == [("adopt",)]:
             ids: set[str] = set()
             with self._using() as db:

@@ -7,7 +7,6 @@ outlines of all others.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
 from enum import IntFlag
 from zlib import crc32
 
@@ -20,7 +19,7 @@ from memsearch_engine.journal.origin import key_of
 from memsearch_engine.journal.unmangle import may_be_mangled
 
 _SHINGLE, _MIN_WORDS = 3, 6
-_HASH, _KEY, _NUMBER = 8, 16, 4  # bytes
+_HASH, _KEY, SHINGLE_BYTES = 8, 16, 4
 
 
 class Look(IntFlag):
@@ -57,14 +56,6 @@ class FileOutline(msgspec.Struct, frozen=True, array_like=True):
         """The keys of the entries in the records of origin."""
         return _split(self.keys, _KEY)
 
-    def words(self) -> Iterator[tuple[str, bytes]]:
-        """Yield the id and the shingles of each entry."""
-        start = 0
-        for name, count in zip(self.ids, self.counts, strict=True):
-            stop = start + count * _NUMBER
-            yield name, self.shingles[start:stop]
-            start = stop
-
 
 def outline_of(document: Document) -> FileOutline:
     """Return the outline of a file."""
@@ -86,7 +77,7 @@ def outline_of(document: Document) -> FileOutline:
         [entry.id for entry in entries],
         bytes.fromhex("".join(entry.hash for entry in entries)),
         bytes.fromhex("".join(key_of(entry.raw) for entry in entries)),
-        [len(some) // _NUMBER for some in shingles],
+        [len(some) // SHINGLE_BYTES for some in shingles],
         b"".join(shingles),
     )
 

@@ -7,13 +7,14 @@ superseded, contradicted or stale.
 from __future__ import annotations
 
 import os
+from itertools import islice
 
 from memsearch_engine.index.rows import Row
 from memsearch_engine.journal.model import QuarantineReason
 from memsearch_engine.journal.origin import FILES_ONE_BY_ONE
 from memsearch_engine.journal.targets import Target
 from memsearch_engine.review.item import MAX_LINES, Line, Parts, ReviewItem, Step, Tone, many
-from memsearch_engine.review.trust import QuarantinedNote
+from memsearch_engine.review.trust import QuarantinedNote, WaitingFile
 from memsearch_engine.search.hits import Hit
 
 _BODY_LINES = 12
@@ -28,23 +29,26 @@ def quarantined(memory: Parts) -> list[ReviewItem]:
     files, one for the folder.
     """
     found = []
-    arrived: dict[str, list[QuarantinedNote]] = {}
-    for note in memory.trust.quarantined():
-        if note.why is QuarantineReason.ARRIVED:
-            arrived.setdefault(note.path, []).append(note)
-        elif note.why is QuarantineReason.CONTRADICTS:
-            found.append(_contradicting(note))
+    folders: dict[str, list[WaitingFile]] = {}
+    for one in memory.trust.waiting():
+        for note in one.parsed or ():
+            if note.why is QuarantineReason.CONTRADICTS:
+                found.append(_contradicting(note))
+            elif note.why is not QuarantineReason.ARRIVED:
+                found.append(_untrusted(note))
+        if one.arrived:
+            folders.setdefault(os.path.dirname(one.file.path), []).append(one)
+    for folder, files in folders.items():
+        if len(files) > FILES_ONE_BY_ONE:
+            found.append(_arrived_folder(memory, folder, files))
         else:
-            found.append(_untrusted(note))
-    folders: dict[str, list[str]] = {}
-    for path in arrived:
-        folders.setdefault(os.path.dirname(path), []).append(path)
-    for folder, paths in folders.items():
-        if len(paths) > FILES_ONE_BY_ONE:
-            found.append(_arrived_folder(folder, [arrived[path] for path in paths]))
-        else:
-            found += [_arrived(path, arrived[path]) for path in paths]
+            found += [_arrived(memory, one) for one in files]
     return found
+
+
+def _notes_of(memory: Parts, waiting: WaitingFile) -> list[QuarantinedNote]:
+    """The notes of a file that this home did not write."""
+    return [n for n in memory.trust.notes(waiting) if n.why is QuarantineReason.ARRIVED]
 
 
 def _untrusted(note: QuarantinedNote) -> ReviewItem:
@@ -68,7 +72,7 @@ def _untrusted(note: QuarantinedNote) -> ReviewItem:
         detail,
         "release",
         "delete",
-        subject=[note],
+        subject=note,
         notes=(note.entry_id,),
         single=True,
     )
@@ -96,13 +100,14 @@ def _contradicting(note: QuarantinedNote) -> ReviewItem:
         detail,
         "accept",
         "reject",
-        subject=[note],
+        subject=note,
         notes=(note.entry_id,),
     )
 
 
-def _arrived(path: str, notes: list[QuarantinedNote]) -> ReviewItem:
+def _arrived(memory: Parts, waiting: WaitingFile) -> ReviewItem:
     """A case for the notes of one file that this home did not write."""
+    path, notes = waiting.file.path, _notes_of(memory, waiting)
     cited = sum(bool(note.conversation) for note in notes)
     proof = f"{cited} of {many(len(notes), 'note')} cite a conversation that is on this machine"
     detail: list[Line] = [
@@ -128,24 +133,29 @@ def _arrived(path: str, notes: list[QuarantinedNote]) -> ReviewItem:
         f"{notes[0].day or os.path.basename(path)}  {many(len(notes), 'note')} from elsewhere",
         detail,
         "release",
-        subject=notes,
+        subject={path: waiting.arrived},
         notes=tuple(note.entry_id for note in notes[:MAX_LINES]),
     )
 
 
-def _arrived_folder(folder: str, files: list[list[QuarantinedNote]]) -> ReviewItem:
-    """A case for all files of a folder that this home did not write, as after a clone."""
-    notes = [note for file in files for note in file]
-    days = sorted(note.day for note in notes if note.day)
-    count = f"{many(len(notes), 'note')} in {many(len(files), 'file')}"
+def _arrived_folder(memory: Parts, folder: str, files: list[WaitingFile]) -> ReviewItem:
+    """A case for all files of a folder that this home did not write, as after a clone.
+
+    Only the notes that it names are looked up.
+    """
+    days = sorted(one.file.day for one in files if one.file.day)
+    total = sum(len(one.arrived) for one in files)
+    count = f"{many(total, 'note')} in {many(len(files), 'file')}"
+    each = (note for one in files for note in _notes_of(memory, one))
+    notes = list(islice(each, MAX_LINES))
     detail: list[Line] = [
         [(folder, "text")],
         [(f"{count}, {days[0]} to {days[-1]}" if days else count, "dim")],
         [],
         [(_why_arrived(notes[0].author), "warn")],
         [],
-        *([(f"- {note.day} {note.time} {note.title}", "text")] for note in notes[:MAX_LINES]),
-        *([[("…", "dim")]] if len(notes) > MAX_LINES else []),
+        *([(f"- {note.day} {note.time} {note.title}", "text")] for note in notes),
+        *([[("…", "dim")]] if total > MAX_LINES else []),
         [],
         [("no session is given them until you release them, as they are now", "dim")],
         [("a note that reads like an order stays quarantined", "dim")],
@@ -153,11 +163,11 @@ def _arrived_folder(folder: str, files: list[list[QuarantinedNote]]) -> ReviewIt
     return ReviewItem(
         "held",
         folder,
-        f"{many(len(notes), 'note')} came with this copy of the project",
+        f"{many(total, 'note')} came with this copy of the project",
         detail,
         "release",
-        subject=notes,
-        notes=tuple(note.entry_id for note in notes[:MAX_LINES]),
+        subject={one.file.path: one.arrived for one in files},
+        notes=tuple(note.entry_id for note in notes),
     )
 
 
@@ -174,14 +184,10 @@ def decide_quarantined(
     memory: Parts, case: ReviewItem, yes: bool, _text: str | None
 ) -> tuple[str, Step | None]:
     """Release or refuse quarantined notes. Returns a message and the step that undoes it."""
-    waiting: list[QuarantinedNote] = case.subject
-    note = waiting[0]
-    if note.why is QuarantineReason.ARRIVED:
-        released = memory.trust.release_files(list({one.path for one in waiting}))
-        hashes: dict[str, dict[str, str]] = {}
-        for one in waiting:
-            hashes.setdefault(one.path, {})[one.entry_id] = one.hash
-        return f"{many(released, 'note')} released", ["withhold-files", hashes]
+    if isinstance(case.subject, dict):  # path -> id -> hash of the notes that arrived
+        released = memory.trust.release_files(list(case.subject))
+        return f"{many(released, 'note')} released", ["withhold-files", case.subject]
+    note: QuarantinedNote = case.subject
     if note.why is QuarantineReason.CONTRADICTS:
         if yes:
             (entry,) = memory.trust.accept([note.target])

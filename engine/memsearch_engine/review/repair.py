@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
+from itertools import repeat
 from typing import Literal
 
 import msgspec
@@ -22,7 +23,7 @@ from memsearch_engine.journal.files import DayFile, day_of
 from memsearch_engine.journal.junk import JunkKind, junk_in
 from memsearch_engine.journal.model import Document, Entry
 from memsearch_engine.journal.origin import key_of
-from memsearch_engine.journal.outline import FileOutline, Look, shingles_of
+from memsearch_engine.journal.outline import SHINGLE_BYTES, FileOutline, Look, shingles_of
 from memsearch_engine.journal.targets import Target
 from memsearch_engine.journal.undo import day_name
 from memsearch_engine.journal.unmangle import unmangled
@@ -93,6 +94,19 @@ class RepairCandidate(msgspec.Struct, frozen=True):
         return self.kind == name or any(note.entry_id.startswith(name) for note in self.notes)
 
 
+class _Compared(msgspec.Struct):
+    """Notes that are compared: file and id, number of shingles, and the shingles of all."""
+
+    names: list[tuple[DayFile, str]]
+    counts: list[int]
+    shingles: list[bytes]
+
+    def add(self, file: DayFile, ids: list[str], counts: list[int], shingles: bytes) -> None:
+        self.names += zip(repeat(file), ids)
+        self.counts += counts
+        self.shingles.append(shingles)
+
+
 class Repair:
     """Junk, repetitions, damaged files, and a damaged undo history.
 
@@ -110,17 +124,17 @@ class Repair:
         Pinned notes are never junk.
         """
         # by memory folder, because notes of different projects are not compared
-        groups: dict[str, list[tuple[DayFile, str, bytes]]] = {}
+        groups: dict[str, _Compared] = {}
         merged: list[RepairCandidate] = []
         junk: list[RepairCandidate] = []
         deleted = self._scope.journal.history.deleted_texts()
         outlines = self._scope.outlines()
         for file in self._scope.days():
             owner = author_of(file.path) or self._scope.memory_of(file.path)
-            group = groups.setdefault(owner, [])
+            group = groups.setdefault(owner, _Compared([], [], []))
             outline = outlines.get(file)
             if outline and not outline.look & Look.REPAIR and not _returned(outline, deleted):
-                group += [(file, name, shingles) for name, shingles in outline.words() if shingles]
+                group.add(file, outline.ids, outline.counts, outline.shingles)
                 continue
             try:
                 document = self._scope.document(file.path)
@@ -134,16 +148,17 @@ class Repair:
                     found = junk_in(entry)
                 if found:
                     junk.append(RepairCandidate(found[0], [_seen(file, entry)], found[1]))
-                elif shingles := shingles_of(entry):
-                    group.append((file, entry.id, shingles))
+                else:
+                    shingles = shingles_of(entry)
+                    group.add(file, [entry.id], [len(shingles) // SHINGLE_BYTES], shingles)
         repeated = [finding for group in groups.values() for finding in self._repeated(group)]
         return [*self._vanished(outlines), *merged, *junk, *repeated]
 
-    def _repeated(self, notes: list[tuple[DayFile, str, bytes]]) -> Iterator[RepairCandidate]:
-        """Yield the repetitions among notes, which are (file, entry id, shingles)."""
-        for members, least in repetitions([shingles for *_, shingles in notes]):
+    def _repeated(self, notes: _Compared) -> Iterator[RepairCandidate]:
+        """Yield the repetitions among notes."""
+        for members, least in repetitions(notes.counts, b"".join(notes.shingles)):
             alike = []
-            for file, name, _ in (notes[i] for i in members):
+            for file, name in (notes.names[i] for i in members):
                 with contextlib.suppress(OSError):  # it was removed meanwhile
                     if entry := self._scope.document(file.path).find(name):
                         alike.append(_seen(file, entry))
@@ -219,7 +234,7 @@ def _seen(file: DayFile, entry: Entry) -> SeenNote:
 
 def _returned(outline: FileOutline, deleted: dict[str, bytes]) -> bool:
     """Whether a file has an entry that was deleted."""
-    return any(
+    return not deleted.keys().isdisjoint(outline.ids) and any(
         name in deleted and key_of(deleted[name]) == key
         for name, key in zip(outline.ids, outline.origin_keys(), strict=True)
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date
 from functools import lru_cache
 
@@ -71,6 +72,19 @@ def _conversation_of(path: str) -> str:
     return path if path and os.path.exists(os.path.expanduser(path)) else ""
 
 
+class WaitingFile(msgspec.Struct, frozen=True):
+    """The quarantined notes of a file.
+
+    Attributes:
+        arrived: id and hash of the notes that this home did not write and that only wait for that.
+        parsed: all quarantined notes; None if the file was not parsed, because it has only those.
+    """
+
+    file: DayFile
+    arrived: dict[str, str]
+    parsed: list[QuarantinedNote] | None
+
+
 class Trust:
     """Quarantined notes, and the owner's decisions on them.
 
@@ -84,38 +98,51 @@ class Trust:
 
     def quarantined(self) -> list[QuarantinedNote]:
         """All quarantined notes, newest day first."""
-        found: list[QuarantinedNote] = []
-        arrived, conversation_of = self._arrived(), lru_cache(maxsize=None)(_conversation_of)
-        for file in self._scope.files():
-            ours = arrived.get(file)
-            listed = self._listed(file) if ours else {}
-            if ours is None or not all(name in listed for name, _ in ours):
-                found += self._parsed(file)
-                continue
-            found += [
-                QuarantinedNote(
-                    file.path,
-                    file.day,
-                    listed[name].time,
-                    name,
-                    hash_,
-                    listed[name].agent,
-                    listed[name].title,
-                    QuarantineReason.ARRIVED,
-                    [],
-                    conversation=conversation_of(listed[name].path),
-                )
-                for name, hash_ in ours
-            ]
-        return found
+        conversation_of = lru_cache(maxsize=None)(_conversation_of)
+        return [note for one in self.waiting() for note in self.notes(one, conversation_of)]
 
     def count(self) -> int:
         """The number of quarantined notes."""
-        arrived = self._arrived()
-        return sum(
-            len(arrived[file] if file in arrived else self._parsed(file))
-            for file in self._scope.files()
-        )
+        return sum(len(one.arrived if one.parsed is None else one.parsed) for one in self.waiting())
+
+    def waiting(self) -> Iterator[WaitingFile]:
+        """Yield the files with quarantined notes, newest day first. Most are not read."""
+        files = self._scope.files()
+        arrived = self._arrived(files)
+        for file in files:
+            parsed = None if file in arrived else self._parsed(file)
+            names = {
+                note.entry_id: note.hash
+                for note in parsed or ()
+                if note.why is QuarantineReason.ARRIVED
+            }
+            if parsed or arrived.get(file):
+                yield WaitingFile(file, arrived.get(file, names), parsed)
+
+    def notes(
+        self, waiting: WaitingFile, conversation_of: Callable[[str], str] = _conversation_of
+    ) -> list[QuarantinedNote]:
+        """The quarantined notes of a file."""
+        if waiting.parsed is not None:
+            return waiting.parsed
+        file, listed = waiting.file, self._listed(waiting.file)
+        if not waiting.arrived.keys() <= listed.keys():
+            return self._parsed(file)
+        return [
+            QuarantinedNote(
+                file.path,
+                file.day,
+                listed[name].time,
+                name,
+                hash_,
+                listed[name].agent,
+                listed[name].title,
+                QuarantineReason.ARRIVED,
+                [],
+                conversation=conversation_of(listed[name].path),
+            )
+            for name, hash_ in waiting.arrived.items()
+        ]
 
     def _parsed(self, file: DayFile) -> list[QuarantinedNote]:
         """The quarantined notes of a file that must be parsed."""
@@ -142,28 +169,28 @@ class Trust:
             )
         ]
 
-    def _arrived(self) -> dict[DayFile, list[tuple[str, str]]]:
-        """Return (id, hash) of the quarantined notes of the files that need not be parsed.
+    def _arrived(self, files: Iterable[DayFile]) -> dict[DayFile, dict[str, str]]:
+        """Return id and hash of the quarantined notes of the files that need not be parsed.
 
         These are own files of a project, without a suspicious note and without a contradiction.
         The quarantined notes in them are those that this home did not write.
         """
         origin, outlines = self._scope.journal.origin, self._scope.outlines()
         quiet: dict[str, dict[DayFile, FileOutline]] = {}
-        for file in self._scope.files():
+        for file in files:
             outline = outlines.get(file)
             if outline and not outline.look & Look.QUARANTINE and not author_of(file.path):
                 quiet.setdefault(self._scope.memory_of(file.path), {})[file] = outline
-        found: dict[DayFile, list[tuple[str, str]]] = {}
-        for memory, files in quiet.items():
-            hashes = {file: outline.hashes() for file, outline in files.items()}
-            wrong = origin.verdicts((name, file.day) for file in files for name in hashes[file])
-            keys = {file: outline.origin_keys() for file, outline in files.items()}
+        found: dict[DayFile, dict[str, str]] = {}
+        for memory, outlined in quiet.items():
+            hashes = {file: outline.hashes() for file, outline in outlined.items()}
+            wrong = origin.verdicts((name, file.day) for file in outlined for name in hashes[file])
+            keys = {file: outline.origin_keys() for file, outline in outlined.items()}
             unknown = origin.unknown(memory, [key for some in keys.values() for key in some])
-            for file, outline in files.items():
+            for file, outline in outlined.items():
                 if not wrong or all((name, file.day) not in wrong for name in hashes[file]):
                     notes = zip(outline.ids, hashes[file], keys[file], strict=True)
-                    found[file] = [(name, hash_) for name, hash_, key in notes if key in unknown]
+                    found[file] = {name: hash_ for name, hash_, key in notes if key in unknown}
         return found
 
     def _listed(self, file: DayFile) -> dict[str, ListedNote]:
@@ -280,14 +307,10 @@ class Trust:
         """
         authors.refuse("release notes")
         wanted = {os.path.realpath(path) for path in paths}
-        keys = {
-            (h.path, h.entry_id)
-            for h in self.quarantined()
-            if h.why is QuarantineReason.ARRIVED and os.path.realpath(h.path) in wanted
-        }
         found = {
-            path: [e for e in read_day(path).entries if (path, e.id) in keys]
-            for path in {p for p, _ in keys}
+            one.file.path: [e for e in read_day(one.file.path).entries if e.id in one.arrived]
+            for one in self.waiting()
+            if one.arrived and os.path.realpath(one.file.path) in wanted
         }
         self._scope.journal.origin.take_over(found)
         return sum(map(len, found.values()))
@@ -323,7 +346,7 @@ class Trust:
             The number of released notes, and the files.
         """
         files = []
-        for path in {h.path for h in self.quarantined() if h.why is QuarantineReason.ARRIVED}:
+        for path in [one.file.path for one in self.waiting() if one.arrived]:
             place = locate(os.path.dirname(path), self._scope.home)
             if authors_of(place.common_dir, os.path.relpath(path, place.root), path) == {
                 author.lower()
