@@ -15,8 +15,9 @@ from memsearch_engine.capture import retention
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.settings import load
 from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.index.catalog.outlines import FileOutlines
 from memsearch_engine.index.scan import scan
-from memsearch_engine.journal import files, unmangle
+from memsearch_engine.journal import files, origin, unmangle
 from memsearch_engine.journal.outline import SHINGLE_BYTES, Look, shingles_of
 from memsearch_engine.journal.parse import parse
 from memsearch_engine.review.repetitions import repetitions
@@ -121,6 +122,9 @@ def test_the_outlines_give_the_same_cases_as_the_files(memory, tmp_path, monkeyp
     fill(memory, seed)
     parsed = seen(memory.review.cases("conflict", "held", "repair"))
     index(memory)
+    if seed % 2:  # the records of origin are read whole, as for many notes
+        monkeypatch.setattr(origin, "_MANY", 0)
+        monkeypatch.setattr(origin, "_WHOLE", 1000)
     other = at(tmp_path / "project", tmp_path / "home")
     read, paths = files.read_day, []
     monkeypatch.setattr(files, "read_day", lambda path: (paths.append(str(path)), read(path))[1])
@@ -295,6 +299,26 @@ def test_repetitions_are_those_of_a_comparison_of_all_pairs(seed):
     ]
     groups = repetitions([len(note) // SHINGLE_BYTES for note in notes], b"".join(notes))
     assert groups == pairwise(notes) and len(groups) > 3
+
+
+def test_only_the_notes_that_a_case_names_are_looked_up(memory, monkeypatch):
+    folder = Path(memory.place.memory)
+    for number in range(1, 13):
+        name = f"2026-03-{number:02d}"
+        text = text_of(name, [f"- plain text {n} of {name}" for n in range(20)])
+        (folder / f"{name}.md").write_text(text)
+    index(memory)
+    listed, notes = [], FileOutlines.notes
+    monkeypatch.setattr(
+        FileOutlines, "notes", lambda self, file: (listed.append(file.day), notes(self, file))[1]
+    )
+    (case,) = memory.review.cases("held")
+    assert case.title == "240 notes came with this copy of the project"
+    assert case.notes == tuple(note.entry_id for note in memory.trust.quarantined()[:40])
+    assert listed[:2] == ["2026-03-12", "2026-03-11"] and len(listed) == 2 + 12
+    done = memory.review.decide(case, True)
+    assert done.said == "240 notes released" and memory.trust.count() == 0
+    assert done.back() == "240 notes quarantined again" and memory.trust.count() == 240
 
 
 def test_nothing_is_compared_without_words():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from memsearch_engine import Memory
-from memsearch_engine.search.supersession.contradictions import _may_state, stated_in
+from memsearch_engine.search.supersession.contradictions import _may_state, assigned_in, stated_in
 
 from memsearch_tui.review import cases, decide
 from tests.conftest import Box
@@ -14,7 +14,7 @@ from tests.search.test_sessions import hit
 def stated(text: str) -> dict[str, str]:
     row = hit(1, "s", None).row
     row.text = text
-    return {found.name: found.value for found in stated_in(row)}
+    return {found.name: found.value for found in stated_in(row, assigned_in(text))}
 
 
 @pytest.mark.parametrize(

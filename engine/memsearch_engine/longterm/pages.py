@@ -158,8 +158,9 @@ def accepted_text(home: Home, settings: Settings, project: Project, page: Page) 
         permitted += headings[len(os.path.commonprefix([above, headings])) :]
         permitted.append(line)
         above = headings
-    text = redact("\n".join(permitted), home)[0]
-    return "" if orders(" ".join(permitted), his_words=False) else text
+    if not permitted or orders(" ".join(permitted), his_words=False):
+        return ""
+    return redact("\n".join(permitted), home)[0]
 
 
 def strange(home: Home, settings: Settings, project: Project, page: Page) -> list[Spot]:

@@ -91,8 +91,8 @@ def _candidates(flat: Numbers, sizes: Numbers) -> Iterator[tuple[int, int]]:
         for start in range(0, len(at), _AT_ONCE):
             some = at[start : start + _AT_ONCE]
             some = some[_may_be_alike(sizes, classes, members[some], members[some + step])]
-            columns = (firsts[some], places[some], places[some + step])
-            columns += members[some], members[some + step]
+            columns = [firsts[some], places[some], places[some + step]]
+            columns += [members[some], members[some + step]]
             found += zip(*(values.tolist() for values in columns), strict=True)
     for *_, one, other in sorted(found):
         yield one, other
@@ -112,7 +112,8 @@ def _may_be_alike(sizes: Numbers, classes: Numbers, ones: Numbers, others: Numbe
     shared = np.minimum(
         sizes[ones] - _bits(first & ~second), sizes[others] - _bits(second & ~first)
     )
-    return shared >= _ALIKE / (1 + _ALIKE) * (sizes[ones] + sizes[others]) - _ROUNDING
+    able: Numbers = shared >= _ALIKE / (1 + _ALIKE) * (sizes[ones] + sizes[others]) - _ROUNDING
+    return able
 
 
 def _bits(values: Numbers) -> Numbers:
@@ -124,4 +125,5 @@ def _bits(values: Numbers) -> Numbers:
     )
     values = values - (values >> np.uint64(1) & two)
     values = (values & four) + (values >> np.uint64(2) & four)
-    return ((values + (values >> np.uint64(4)) & eight) * sums >> np.uint64(56)).astype(np.intp)
+    count: Numbers = (values + (values >> np.uint64(4)) & eight) * sums >> np.uint64(56)
+    return count.astype(np.intp)

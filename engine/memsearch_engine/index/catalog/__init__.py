@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -324,22 +324,18 @@ class Catalog:
         )
         return {(agent, session) for agent, session in rows}
 
-    def likely_to_state(self, project: str, may_state: Callable[[str], bool]) -> list[Row]:
-        """Return dated chunks that may assign a value to a name.
+    def likely_to_state(self, project: str) -> list[tuple[int, str]]:
+        """Return the catalog ids and texts of dated chunks that may assign a value to a name.
 
         Such a chunk contains an underscore, a dot or code, and a sign or a word of assignment.
-
-        Args:
-            may_state: is true of the text of each of them.
         """
         patterns = ("%=%", "%` is %", "%` stays%", "% set to %", "%defaults to %", "%: %`%")
         where = " OR ".join(["c.text LIKE '%\\_% is %' ESCAPE '\\'", *["c.text LIKE ?"] * 6])
-        rows = self._query(
+        return self._query(
             "SELECT c.id, c.text FROM entries e JOIN chunks c ON c.entry=e.id"
-            f" WHERE e.project=? AND e.day<>'' AND ({where}) ORDER BY c.id",
+            f" WHERE e.project=? AND e.day<>'' AND ({where})",
             (project, *patterns),
         )
-        return self.rows(row for row, text in rows if may_state(text))
 
     # -- conversations
 

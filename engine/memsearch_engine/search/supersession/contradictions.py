@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from itertools import chain, groupby, pairwise
 
 import msgspec
 
@@ -93,6 +93,15 @@ _COMPARED = re.compile(r"-?[\d.e+-]+( \S+)?")  # a number in the form that ``nor
 _PLAIN = re.compile(r"[\w./:@+-]{1,40}")
 
 
+class Assigned(msgspec.Struct, frozen=True):
+    """A value that a sentence gives to a name: normalised, and as written."""
+
+    sentence: str
+    name: str
+    value: str
+    written: str
+
+
 class Stated(msgspec.Struct, frozen=True):
     """A setting with the value that a note gives it.
 
@@ -145,14 +154,26 @@ _SAYS_NO_MORE = frozenset({"superseded-by", CONFLICT_OF})
 
 def _in_project(catalog: Catalog, project: str) -> Iterator[Contradiction]:
     by_name: dict[str, list[Stated]] = defaultdict(list)
-    for row in catalog.likely_to_state(project, _may_state):
+    given = {
+        chunk: some
+        for chunk, text in catalog.likely_to_state(project)
+        if _may_state(text) and (some := assigned_in(text))
+    }
+    values: dict[str, set[str]] = defaultdict(set)
+    for one in chain(*given.values()):
+        values[one.name].add(one.value)
+    several_values = {name for name, some in values.items() if len(some) > 1}
+    chunks = [
+        chunk for chunk, some in given.items() if any(one.name in several_values for one in some)
+    ]
+    for row in catalog.rows(sorted(chunks)):
         if (
             row.kind in LONGTERM_KINDS.values()
             or row.heading.startswith(DIGEST)
             or not _SAYS_NO_MORE.isdisjoint(row.marks)
         ):
             continue
-        for stated in stated_in(row):
+        for stated in stated_in(row, given[row.id]):
             by_name[stated.name].append(stated)
     superseded = {
         (link.older, link.newer) for link in catalog.links.of(project) if link.sure >= ENOUGH
@@ -172,28 +193,43 @@ def _in_project(catalog: Catalog, project: str) -> Iterator[Contradiction]:
 
 
 def _may_state(text: str) -> bool:
-    return any(pattern.search(text) for pattern in _MAY_STATE)
+    quoted, is_quoted, is_bare = _MAY_STATE
+    return bool(
+        ("`" in text and (quoted.search(text) or is_quoted.search(text)))
+        or ("_" in text and is_bare.search(text))
+    )
 
 
-def stated_in(row: Row) -> list[Stated]:
-    """The settings in a note, each once, without names to which the note gives two values."""
+def assigned_in(text: str) -> list[Assigned]:
+    """The values that the sentences of a note give to identifiers."""
+    found = []
+    for sentence in filter(_may_state, SENTENCE.split(text)):
+        given = [(quoted or bare, value) for quoted, bare, value in _STATED.findall(sentence)]
+        for name, written in [*_ASSIGNED.findall(sentence), *given]:
+            if (value := normalized(written)) and is_identifier(name):
+                found.append(Assigned(sentence, name, value, written))
+    return found
+
+
+def stated_in(row: Row, given: Iterable[Assigned]) -> list[Stated]:
+    """The settings in a note, each once, without names to which the note gives two values.
+
+    Args:
+        given: ``assigned_in`` the text of the row.
+    """
     found: dict[str, Stated] = {}
     twice: set[str] = set()
-    for sentence in filter(_may_state, SENTENCE.split(row.text)):
-        given = [(quoted or bare, value) for quoted, bare, value in _STATED.findall(sentence)]
-        given = [*_ASSIGNED.findall(sentence), *given]
-        if not given or SKIPPED.match(sentence) or _TRIED.search(sentence):  # the slowest is last
+    for sentence, several in groupby(given, key=lambda one: one.sentence):
+        if SKIPPED.match(sentence) or _TRIED.search(sentence):
             continue
-        for name, written in given:
-            value = normalized(written)
-            if not value or not is_identifier(name):
-                continue
-            is_other = name in found and found[name].value != value
+        for one in several:
+            is_other = one.name in found and found[one.name].value != one.value
             if changes_in(sentence) or is_other:  # the sentence may mention an earlier value
-                twice.add(name)
+                twice.add(one.name)
             else:
                 places = frozenset(word.lower() for word in PLACE.findall(sentence))
-                found[name] = Stated(name, value, written.strip('`" '), places, row)
+                written = one.written.strip('`" ')
+                found[one.name] = Stated(one.name, one.value, written, places, row)
     return [stated for name, stated in found.items() if name not in twice]
 
 
