@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from memsearch_engine.agents.transcripts.model import Turn
 from memsearch_engine.capture.capture_pipeline import noted_at
+from memsearch_engine.core.home import Home
+from memsearch_engine.journal import turns
 from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.turns import KnownTurns
+from memsearch_engine.journal.write import Journal
 
 _NOTE = """# {day}
 
@@ -63,10 +67,101 @@ def test_a_later_turn_on_the_same_subject_is_not_the_one_that_was_noted(tmp_path
 def test_a_note_that_is_appended_later_is_compared_too(tmp_path):
     file = tmp_path / "2026-11-20.md"
     file.write_text("# 2026-11-20\n")
-    turns = KnownTurns(str(tmp_path))
+    known_turns = KnownTurns(str(tmp_path))
     asked = turn()
     anchor, text = Anchor(asked.session, asked.turn, asked.agent), f"{ASKED}\n{ANSWERED}"
-    assert not turns.has(anchor, (), noted_at(asked), text=text)
+    assert not known_turns.has(anchor, (), noted_at(asked), text=text)
     with open(file, "a") as out:
         out.write(_NOTE.format(day="2026-11-20", time="20:00"))
-    assert turns.has(anchor, (), noted_at(asked), text=text)
+    assert known_turns.has(anchor, (), noted_at(asked), text=text)
+
+
+_ANCHORS = [
+    "session:s turn:{turn} transcript:/home/u/.claude/projects/-p/s.jsonl",
+    "session:s turn:{turn} transcript:/home/u/.claude/projects/-p/s.jsonl agent:kimi",
+    "session:s turn:{turn} rollout:/home/u/a-\u2010b.jsonl",
+    "session:s turn:{turn} db:/home/u/my notes/x.db agent:opencode",
+    "session:s  turn:{turn}",
+    "agent:codex turn:{turn} session:s",
+    "session:s turn:{turn} transcript:/p/turn:other session:t",
+    "session:s\x1cturn:{turn} transcript:/p turn:other",
+    "session:s turn:{turn} turn:other transcript:/p",
+    "session:sé turn:{turn} transcript:/p",
+    "see session:s turn:{turn} transcript:/p",
+]
+
+
+@pytest.mark.parametrize("turn", ["t1", "t" * 36])
+def test_the_common_form_of_an_anchor_is_read_as_any_other(monkeypatch, turn):
+    anchors = [f"### 10:00\n<!-- {one.format(turn=turn)} -->\n- text\n" for one in _ANCHORS]
+    data = "".join(anchors * 2).encode()
+    found, _ = turns._scan(data, 0, "2026-11-20")
+    monkeypatch.setattr(turns, "_PLAIN", re.compile(b"(?!)"))
+    assert (found, []) == turns._scan(data, 0, "2026-11-20") and len(found) > 3
+
+
+def test_near_a_day_only_changed_files_are_read_and_others_if_files_came_or_went(
+    tmp_path, monkeypatch
+):
+    read, paths = turns.safe_files.read, []
+    monkeypatch.setattr(
+        turns.safe_files, "read", lambda path: (paths.append(Path(path).stem), read(path))[1]
+    )
+
+    def block(number: int) -> bytes:
+        return f"### 10:00\n<!-- session:s turn:t{number} transcript:/p -->\n- x\n".encode()
+
+    def append(day: str, number: int) -> None:
+        with open(tmp_path / f"{day}.md", "ab") as out:
+            out.write(block(number))
+
+    def has(number: int, day: str = "2026-11-20") -> bool:
+        return known.has(Anchor("s", f"t{number}", "claude-code"), day=day)
+
+    known = turns.KnownTurns(str(tmp_path))
+    for number, day in enumerate(["2026-11-01", "2026-11-18", "2026-11-22"]):
+        append(day, number)
+    assert has(0) and has(1) and has(2) and not has(3)
+    assert sorted(paths) == ["2026-11-01", "2026-11-18", "2026-11-22"]
+    append("2026-11-18", 3)
+    append("2026-11-22", 4)
+    assert has(3) and has(4)
+    append("2026-11-01", 5)
+    assert not has(5) and has(5, "2026-11-02") and has(5)
+    append("2026-11-20", 6)  # a new file
+    assert has(6)
+    (tmp_path / "other").write_bytes(block(7))
+    (tmp_path / "other").rename(tmp_path / "2026-11-01.md")
+    assert has(7) and not has(0)
+    (tmp_path / "2026-11-18.md").unlink()
+    assert not has(1)
+    paths.clear()
+    append("2026-11-20", 8)
+    known.wrote(str(tmp_path / "2026-11-20.md"), block(8))
+    assert has(8) and not paths
+    append("2026-11-20", 9)
+    append("2026-11-20", 10)
+    known.wrote(str(tmp_path / "2026-11-20.md"), block(10))  # another process wrote the one before
+    assert has(9) and has(10) and paths == ["2026-11-20"]
+
+
+def test_a_turn_is_appended_alike_whether_its_file_was_just_written_or_is_read(tmp_path):
+    """One journal knows the end of the file that it wrote; a new one parses the file."""
+    bodies = ["- one", "- ```\n- two", "- three\n```", "- four <!-- open", "- five"]
+    foreign = {4: b"\n## Notes\n\n### 12:00\n- by hand\n", 9: b"tail", 12: b"\n```\ncode\n"}
+    written = []
+    for number in range(2):
+        home = Home(tmp_path / f"home{number}").ensure()
+        memory = tmp_path / f"project{number}" / ".memsearch" / "memory"
+        memory.mkdir(parents=True)
+        journal = Journal(home)
+        for n in range(20):
+            session = f"s{n // 3 % 2}"
+            anchor = Anchor(session, f"turn-{n}", "claude-code", "transcript", "/gone.jsonl")
+            journal = Journal(home) if number else journal
+            journal.append_turn(str(memory), "2026-11-20", "10:00", bodies[n % 5], anchor)
+            if n in foreign:
+                with open(memory / "2026-11-20.md", "ab") as out:
+                    out.write(foreign[n])
+        written.append((memory / "2026-11-20.md").read_bytes())
+    assert written[0] == written[1] and written[0].count(b"## Session") > 5

@@ -8,6 +8,7 @@ a turn always gives the same entry.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache, partial
 
 import msgspec
 
@@ -29,7 +30,7 @@ from memsearch_engine.core.home import AgentFolders, Home
 from memsearch_engine.core.llm.reply import estimate
 from memsearch_engine.core.projects import locate
 from memsearch_engine.journal.model import Anchor
-from memsearch_engine.journal.turns import names_of
+from memsearch_engine.journal.turns import key_of_turn
 
 _MAX_TOKENS = 6000  # the longest input of a summary of one turn
 
@@ -189,7 +190,7 @@ def _count(
     new: list[str] = []
     start = ""
     notes: list[SeenTurn] = []
-    known = pipeline.outcomes(conversation)
+    known, memory_of = pipeline.outcomes(conversation), cache(partial(home_of, home=home))
     for number, turn in enumerate(conversation.each()):
         if turn.is_ours:
             if number == 0:  # a session in which memsearch asked a model
@@ -201,7 +202,7 @@ def _count(
         if choice.since and day < choice.since:
             count.left_out += 1
             continue
-        memory = home_of(turn.cwd, home)
+        memory = memory_of(turn.cwd)
         if not memory and choice.orphans:
             memory = locate(choice.orphans, home).memory
         if choice.memory and memory != choice.memory:
@@ -357,14 +358,14 @@ def _is_known(pipeline: CapturePipeline, memory: str, turn: Turn, planned: set[s
     A copy of the turn in a forked session is therefore planned only once.
     """
     anchor = Anchor(turn.session, turn.turn, turn.agent)
-    keys = {f"{memory} {key}" for key in names_of(anchor)}
+    key = f"{memory} {key_of_turn(anchor)}"
     look = memory not in planned
     planned.add(memory)
     text = "\n".join((turn.user, turn.assistant, *(call.input for call in turn.tools)))
     known = pipeline.journal.turns(memory).has(
         anchor, turn.aliases, noted_at(turn), text=text, look=look
     )
-    if known or not planned.isdisjoint(keys):
+    if known or key in planned:
         return True
-    planned |= keys
+    planned.add(key)
     return False

@@ -7,19 +7,26 @@ file. Files are scanned once, later only their new parts.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 
 import msgspec
 
 from memsearch_engine.core import safe_files
 from memsearch_engine.core.ids import digest
-from memsearch_engine.journal.files import list_files
+from memsearch_engine.journal.files import DayFile, list_files
 from memsearch_engine.journal.model import Anchor, Document, Entry
-from memsearch_engine.journal.parse import parse_anchor, turn_id
+from memsearch_engine.journal.parse import parse_anchor
 
 UNIQUE = 20  # a turn id of this length names one turn in the world, not one in its session
+#: The common form of an anchor (``Anchor.render``), without blanks in its values.
+_PLAIN = re.compile(
+    rb"[ \t]*session:([!-~]+) turn:([!-~]+) (transcript|rollout|db):([!-~]+)"
+    rb"(?: agent:([!-~]+))?[ \t]*"
+)
 _COMMENT = re.compile(rb"^[ \t]*<!--([^\n]*?\bsession:[^\n]*?)-->[ \t]*\r?$", re.M)
 _TIME = re.compile(rb"\b(\d{1,2}):(\d{2})\b")
 _HEADING = re.compile(rb" {0,3}#{1,3}[ \t]")
@@ -30,6 +37,7 @@ _MAX_LINES = 40  # of comments between a heading and an anchor
 #: Zones differ by a multiple of this, except for three.
 _ZONES = timedelta(minutes=30)
 _FARTHEST = timedelta(hours=26)  # between two zones
+_NEAR = 2  # days, for the same reason
 _WORD = re.compile(r"[a-z0-9_]{4,}|[^\x00-\u2fff]{2}")
 _FRAME = frozenset("user asked agent codex openclaw about with that this from".split())
 _BODY = 4000  # bytes of a note that are compared
@@ -62,6 +70,7 @@ class _Unnamed(msgspec.Struct, frozen=True):
 
 
 class _DayTurns(msgspec.Struct):
+    day: str
     mtime_ns: int
     size: int
     tail: bytes
@@ -75,6 +84,10 @@ class KnownTurns:
     def __init__(self, memory: str) -> None:
         self._memory = memory
         self._files: dict[str, _DayTurns] = {}
+        self._days: dict[str, list[str]] = {}
+        #: Folder -> time of its last change, as it was before the files were listed.
+        self._folders: dict[str, int] = {}
+        self._keys: set[str] | None = None  # of all files; None if they must be collected anew
 
     def has(
         self,
@@ -84,6 +97,7 @@ class KnownTurns:
         *,
         text: str = "",
         look: bool = True,
+        day: str = "",
     ) -> bool:
         """Whether the turn of *anchor* has an entry, in its session or in a fork.
 
@@ -94,20 +108,23 @@ class KnownTurns:
             text: the turn's text. With it, such a note is also found if it was written in another
                 time zone.
             look: scan the files first; a caller with many turns scans once.
+            day: as in ``look``.
         """
         if look:
-            self.look()
+            self.look(day)
         times = list(times)
         wanted = _wanted(anchor, aliases) | {
             _at(anchor.agent, anchor.session, time) for time in times
         }
-        if any(not wanted.isdisjoint(file.keys) for file in self._files.values()):
+        if self._keys is None:
+            self._keys = set().union(*(file.keys for file in self._files.values()))
+        if not wanted.isdisjoint(self._keys):
             return True
-        unnamed = [note for file in self._files.values() for note in file.unnamed]
         moments = [moment for time in times if (moment := _moment(time))]
-        if not (unnamed and moments and text):
+        if not (moments and text):
             return False
         words = _words(text)
+        unnamed = (note for file in self._files.values() for note in file.unnamed)
         return any(note.is_of(anchor, moments, words) for note in unnamed)
 
     def where(self, anchor: Anchor, aliases: Iterable[str] = ()) -> list[str]:
@@ -116,53 +133,113 @@ class KnownTurns:
         wanted = _wanted(anchor, aliases)
         return [path for path, file in self._files.items() if not wanted.isdisjoint(file.keys)]
 
-    def look(self) -> None:
-        """Read what has changed."""
-        listed = list_files(self._memory).files
-        for gone in self._files.keys() - {file.path for file in listed}:
-            del self._files[gone]
-        for file in listed:
+    def look(self, day: str = "") -> None:
+        """Read what has changed.
+
+        Args:
+            day: read only the files of days near this one, in which another process may have
+                written a turn of that day in another time zone. Files that came or went are noticed
+                all the same.
+        """
+        folders = {folder: _changed(folder) for folder in self._folders}
+        near = self._near(day) if day and folders == self._folders else None
+        if near is None:
+            near = list_files(self._memory).files
+            for gone in self._files.keys() - {file.path for file in near}:
+                del self._files[gone]
+                self._keys = None
+            self._days = {}
+            for file in near:
+                self._days.setdefault(file.day, []).append(file.path)
+            found = {self._memory, *(os.path.dirname(file.path) for file in near)}
+            # a folder that was not known before the files were listed is listed once more
+            self._folders = {folder: folders.get(folder, -1) for folder in found}
+        for file in near:
             known = self._files.get(file.path)
-            if known and (known.mtime_ns, known.size) == (file.mtime_ns, file.size):
-                continue
+            if known is None or (known.mtime_ns, known.size) != (file.mtime_ns, file.size):
+                with contextlib.suppress(OSError):
+                    self._read(file, safe_files.read(file.path), known)
+
+    def wrote(self, path: str, block: bytes) -> None:
+        """Learn what was just appended to a file, so that the file is not read again for it."""
+        known = self._files.get(path)
+        with contextlib.suppress(OSError):
+            file = DayFile.at(path)
+            if known and file.size == known.size + len(block):
+                end = len(known.tail)
+                self._read(file, known.tail + block, known, known.size - end)
+
+    def _near(self, day: str) -> list[DayFile] | None:
+        """The known files of the days near a day; None if there is one that is not known."""
+        middle, found = date.fromisoformat(day), []
+        for name in (str(middle + timedelta(n)) for n in range(-_NEAR, _NEAR + 1)):
+            path = os.path.join(self._memory, f"{name}.md")
+            paths = self._days.get(name, [])
+            if path not in paths and os.path.lexists(path):
+                return None
             try:
-                data = safe_files.read(file.path)
+                found += [DayFile.at(path) for path in paths]
             except OSError:
-                continue
-            end = (
-                known.size if known else 0
-            )  # what was appended to is read on; what was changed is read anew
-            grown = (
-                known is not None
-                and len(data) > end
-                and data[max(0, end - _TAIL) : end] == known.tail
-            )
-            keys = known.keys if known and grown else set()
-            unnamed = known.unnamed if known and grown else []
-            more, noted = _scan(data, end if grown else 0, file.day)
-            self._files[file.path] = _DayTurns(
-                file.mtime_ns, len(data), data[-_TAIL:], keys | more, unnamed + noted
-            )
+                return None
+        return found
+
+    def _read(self, file: DayFile, data: bytes, known: _DayTurns | None, before: int = 0) -> None:
+        """Scan the *data* of a file, which begin *before* bytes after its start.
+
+        What was appended to is read on; what was changed is read anew.
+        """
+        end = known.size - before if known else 0
+        grown = (
+            known is not None and len(data) > end and data[max(0, end - _TAIL) : end] == known.tail
+        )
+        more, noted = _scan(data, end if grown else 0, file.day)
+        if known and grown:
+            more, noted = known.keys | more, known.unnamed + noted
+        elif known:
+            self._keys = None
+        size = before + len(data)
+        self._files[file.path] = _DayTurns(
+            file.day, file.mtime_ns, size, data[-_TAIL:], more, noted
+        )
+        if self._keys is not None:
+            self._keys |= more
+
+
+def _changed(folder: str) -> int:
+    """When something was last added to a folder, renamed or removed; 0 if it does not exist."""
+    try:
+        return os.stat(folder).st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _scan(data: bytes, start: int, day: str) -> tuple[set[str], list[_Unnamed]]:
     """Return the keys of the turns in a day file from *start* on, and its notes without a turn."""
     keys: set[str] = set()
     unnamed: list[_Unnamed] = []
+    owners: dict[tuple[bytes, ...], str] = {}
     for match in _COMMENT.finditer(data, data.rfind(b"\n", 0, start) + 1):
-        if _under_heading(data, match.start()):
-            anchor = parse_anchor(match[1].decode("utf-8", "replace").strip())
-            if anchor and anchor.turn:
-                keys |= names_of(anchor)
-            elif anchor and (
-                time := _TIME.search(data, data.rfind(b"\n#", 0, match.start()), match.start())
-            ):
-                minute = f"{day} {int(time[1]):02d}:{time[2].decode()}"
-                keys.add(_at(anchor.agent, anchor.session, minute))
-                end = data.find(b"\n#", match.end(), match.end() + _BODY)
-                body = data[match.end() : match.end() + _BODY if end < 0 else end]
-                words = _words(body.decode("utf-8", "replace")) - _FRAME
-                unnamed.append(_Unnamed(anchor.agent, anchor.session, minute, words))
+        if not _under_heading(data, match.start()):
+            continue
+        plain = _PLAIN.fullmatch(match[1])
+        if plain and (agent := plain[5] or owners.get(plain.group(3, 4))):
+            name = agent if isinstance(agent, str) else agent.decode()
+            keys.add(_key(name, plain[1].decode(), plain[2].decode()))
+            continue
+        anchor = parse_anchor(match[1].decode("utf-8", "replace").strip())
+        if anchor and anchor.turn:
+            keys.add(_key(anchor.agent, anchor.session, anchor.turn))
+            if plain:
+                owners[plain.group(3, 4)] = anchor.agent
+        elif anchor and (
+            time := _TIME.search(data, data.rfind(b"\n#", 0, match.start()), match.start())
+        ):
+            minute = f"{day} {int(time[1]):02d}:{time[2].decode()}"
+            keys.add(_at(anchor.agent, anchor.session, minute))
+            end = data.find(b"\n#", match.end(), match.end() + _BODY)
+            body = data[match.end() : match.end() + _BODY if end < 0 else end]
+            words = _words(body.decode("utf-8", "replace")) - _FRAME
+            unnamed.append(_Unnamed(anchor.agent, anchor.session, minute, words))
     return keys, unnamed
 
 
@@ -192,26 +269,23 @@ def _under_heading(data: bytes, place: int) -> bool:
 
 
 def _wanted(anchor: Anchor, aliases: Iterable[str]) -> set[str]:
-    return names_of(anchor).union(
-        *(names_of(Anchor(anchor.session, name, anchor.agent)) for name in aliases)
-    )
+    return {_key(anchor.agent, anchor.session, name) for name in (anchor.turn, *aliases)}
 
 
 def _at(agent: str, session: str, time: str) -> str:
     return digest("at", agent, session, time)
 
 
-def names_of(anchor: Anchor) -> set[str]:
-    """The names by which a turn is known."""
-    keys = {turn_id(anchor.agent, anchor.session, anchor.turn)}
-    if len(anchor.turn) >= UNIQUE:
-        keys.add(digest("copy", anchor.agent, anchor.turn))
-    return keys
+def key_of_turn(anchor: Anchor) -> str:
+    """The name by which a turn is known, with a unique id also in a fork of its session."""
+    return _key(anchor.agent, anchor.session, anchor.turn)
+
+
+def _key(agent: str, session: str, turn: str) -> str:
+    return f"{agent}\0{turn}" if len(turn) >= UNIQUE else f"{agent}\0{session}\0{turn}"
 
 
 def copy_of(day: Document, anchor: Anchor) -> Entry | None:
     """Return the entry of a turn that was made in another session; None if there is none."""
-    for entry in day.entries:
-        if entry.anchor and not names_of(anchor).isdisjoint(names_of(entry.anchor)):
-            return entry
-    return None
+    key = key_of_turn(anchor)
+    return next((e for e in day.entries if e.anchor and key_of_turn(e.anchor) == key), None)

@@ -7,6 +7,7 @@ the hash is compared, and only the entry's own bytes are replaced.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import uuid
@@ -16,7 +17,7 @@ from datetime import date
 from memsearch_engine.core.errors import Conflict, NotFound, Unreachable, UsageError
 from memsearch_engine.core.home import Home
 from memsearch_engine.journal import disk, render
-from memsearch_engine.journal.files import day_of, read_day
+from memsearch_engine.journal.files import DayFile, day_of, read_day
 from memsearch_engine.journal.history import AGENTS, Change, new_batch
 from memsearch_engine.journal.model import Anchor, Document, Entry
 from memsearch_engine.journal.origin import CAPTURED
@@ -46,6 +47,8 @@ class Journal(Undoable):
     def __init__(self, home: Home) -> None:
         super().__init__(home)
         self._turns: dict[str, KnownTurns] = {}
+        #: The file to which a turn was just appended, with its end and the session of that turn.
+        self._appended: tuple[DayFile, Document, str] | None = None
 
     # -- adding
 
@@ -79,10 +82,10 @@ class Journal(Undoable):
         # files
         with disk.locked(self.home, os.path.join(memory, "turns")), disk.locked(self.home, path):
             # the scan after both locks: another process may have written the turn meanwhile
-            if self.turns(memory).has(anchor, aliases, times):
+            if self.turns(memory).has(anchor, aliases, times, day=day):
                 return Appended(entry_id, path, False, Skipped.THERE)
-            document = parse_end(read_day_file(path), day)
-            is_same = render.last_session(document) == anchor.session
+            document, session = self._end(path, day)
+            is_same = session == anchor.session
             lines = [] if is_same else [f"## Session {time}", ""]
             lines += render.entry_lines(
                 [f"### {time}", anchor.render(), *render.mark_lines(marks or {})], clean
@@ -92,8 +95,24 @@ class Journal(Undoable):
             self.origin.wrote((entry.raw for entry in entries), CAPTURED)
             self.origin.saw(body)
             self.origin.record_day(day_of(path), entries)
-            disk.append(path, block, first=f"# {day}\n\n".encode())
+            start = disk.append(path, block, first=f"# {day}\n\n".encode())
+            self.turns(memory).wrote(path, block)
+            self._appended = None
+            if b"```" not in block and b"~~~" not in block:  # it may end code that began before
+                end = Document(block, [], document.newline)
+                with contextlib.suppress(OSError):
+                    file = DayFile.at(path)
+                    if file.size == start + len(block):
+                        self._appended = (file, end, anchor.session)
         return Appended(entry_id, path, True)
+
+    def _end(self, path: str, day: str) -> tuple[Document, str | None]:
+        """The end of a day file, and the session whose heading a new entry there would be under."""
+        with contextlib.suppress(OSError):
+            if self._appended and self._appended[0] == DayFile.at(path):
+                return self._appended[1:]
+        document = parse_end(read_day_file(path), day)
+        return document, render.last_session(document)
 
     def add_note(
         self,
