@@ -79,6 +79,37 @@ def drop(home: engine.Home, path: str, entry_id: str) -> None:
         home.draft(path, entry_id).unlink()
 
 
+def in_editor(home: engine.Home, text: str) -> str | None:
+    """Return *text* as the user changed it in ``$EDITOR``; None if it is unchanged.
+
+    Raises:
+        ClickException: the editor cannot be run.
+        OSError: the text cannot be written.
+        UsageError: the saved text is not UTF-8. It stays in a file, which the hint names.
+    """
+    import tempfile
+
+    import click
+
+    folder = home.ensure().root / "drafts"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    number, name = tempfile.mkstemp(".md", "edit-", folder)
+    with open(number, "w", encoding="utf-8") as out:
+        out.write(f"{text}\n")
+    file = Path(name)
+    try:
+        click.edit(filename=name)
+        changed = file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        problem = f"what the editor saved is not UTF-8 (byte {error.start + 1})"
+        raise engine.UsageError(problem, f"your text is in {file}") from error
+    except BaseException:
+        file.unlink()
+        raise
+    file.unlink()
+    return changed if changed.strip("\n") != text.strip("\n") else None
+
+
 def _read(file: Path) -> EditDraft | None:
     try:
         return msgspec.json.decode(file.read_bytes(), type=EditDraft)

@@ -274,10 +274,10 @@ class Plain:
         item = self._item(number)
         entry = self.library.notes.entry(item)
         try:
-            text = click.edit(entry.body + "\n", extension=".md", require_save=True)
+            text = drafts.in_editor(self.memory.home, entry.body)
         except (click.ClickException, ValueError) as error:
             raise UsageError(str(error), "set EDITOR") from error
-        if text is None or text.strip("\n") == entry.body.strip("\n"):
+        if text is None:
             self.say("nothing was changed")
             return
         draft = drafts.EditDraft(item.path, entry.id, entry.title, text, entry.hash, entry.body)

@@ -8,8 +8,9 @@ from datetime import datetime
 from typing import Any
 
 import click
-from memsearch_engine import Change, Conflict, Memory, Note, UsageError, note_view
+from memsearch_engine import Change, Conflict, Memory, MemsearchError, Note, UsageError, note_view
 
+from memsearch_tui import drafts
 from memsearch_tui.cli import output, terminal
 from memsearch_tui.cli.options import NOT_TEXT, as_json, as_text, day_of, scope
 from memsearch_tui.counted import many
@@ -86,15 +87,23 @@ def edit(name: str, text: str | None, hash_: str) -> None:
     """Change an entry's text; its heading, anchor and marks stay."""
     memory = Memory()
     before = memory.note(name)
-    if text is None and sys.stdin.isatty():
-        text = click.edit(f"{before.text}\n", extension=".md", require_save=True)
-        if text is None or text.strip("\n") == before.text:
+    is_typed = text is None and sys.stdin.isatty()
+    if is_typed:
+        text = drafts.in_editor(memory.home, before.text)
+        if text is None:
             output.remark("nothing was changed")
             return
     body = _given(text)
     if not body.strip():
         raise UsageError("there is no text", f"`memsearch delete {before.id}` deletes the note")
-    now = memory.edit(before.id, body, if_match=hash_ or before.hash, path=before.path)
+    try:
+        now = memory.edit(before.id, body, if_match=hash_ or before.hash, path=before.path)
+    except (MemsearchError, OSError):
+        if is_typed:
+            typed = (before.path, before.id, before.title, body, before.hash, before.text)
+            drafts.save(memory.home, drafts.EditDraft(*typed))
+            output.remark("your text is a draft now: `e` on the note in the app goes on with it")
+        raise
     _say_replaced(now)
     output.emit(note_view(now))
     output.say(f"entry {now.id} changed - `memsearch undo` takes it back")

@@ -9,12 +9,38 @@ from memsearch_engine import shown_line
 from rich.text import Text
 from textual import events
 from textual.widgets import TextArea
+from textual.widgets.text_area import Edit, EditResult
 
+from memsearch_tui.widgets.pieces import drawn_apart, taken_apart, together
 from memsearch_tui.widgets.query import InOrder
 
 
 class EntryEditor(InOrder, TextArea):
-    """A text area that draws control characters as marks; the text itself is not changed."""
+    """A text area that draws control characters as marks; the text itself is not changed.
+
+    Its document has joined emoji in parts of one width each: otherwise Textual, the terminal and
+    the cursor would disagree on the cells.
+    """
+
+    @property
+    def text(self) -> str:
+        """The text, with emoji joined."""
+        return together(self.document.text)
+
+    @text.setter
+    def text(self, value: str) -> None:
+        self.load_text(taken_apart(value))
+
+    def edit(self, edit: Edit) -> EditResult:
+        """Insert a typed or pasted text."""
+        row, column = min(edit.from_location, edit.to_location)
+        before = self.document.get_line(row)[:column][-1:]  # an emoji is typed in parts
+        edit.text = taken_apart(before + edit.text)[len(before) :]
+        return super().edit(edit)
+
+    def get_text_range(self, start: tuple[int, int], end: tuple[int, int]) -> str:
+        """Return the text to copy."""
+        return together(super().get_text_range(start, end))
 
     async def _on_key(self, event: events.Key) -> None:
         """Give a key to the app that waited here while the editor was closed: it is a command."""
@@ -22,11 +48,16 @@ class EntryEditor(InOrder, TextArea):
             event.stop()
             event.prevent_default()
             self.app.post_message(events.Key(event.key, event.character))
+        elif event.character == "\u200d":  # Textual takes what joins emoji for no text
+            event.stop()
+            event.prevent_default()
+            self.replace(event.character, *self.selection, maintain_selection_offset=False)
 
     def get_line(self, line_index: int) -> Text:
         """Return a line with control characters shown as marks."""
+        line = drawn_apart(self.document.get_line(line_index))
         return Text(
-            "\t".join(map(shown_line, self.document.get_line(line_index).split("\t"))),
+            "\t".join(map(shown_line, line.split("\t"))),
             end="",
             no_wrap=True,
         )
@@ -34,6 +65,7 @@ class EntryEditor(InOrder, TextArea):
 
 def make_editor(text: str) -> TextArea:
     """Return a TextArea with markdown colours if the grammar can be loaded, else without."""
+    text = taken_apart(text)
     try:
         editor = EntryEditor(
             text, language="markdown", id="editor", soft_wrap=True, show_line_numbers=False

@@ -30,12 +30,18 @@ _LEAST_CELL = 6  # cells of a column; narrower tables are wrapped like text
 #: agree on their widths.
 _JOINING = re.compile(
     "[\ufe0e\ufe0f\u20e3]|\u200d(?=[\u2190-\u2bff\U0001f000-\U0001faff])"
+    "|(?<=[\u2190-\u2bff\U0001f000-\U0001faff\U0010ff00-\U0010ff08])\u200d"
     "|(?<=\\S)[\U0001f3fb-\U0001f3ff]"
 )
 _LIST_SIGN = re.compile(r" *(?:[•☐☑]|\d+\.) ")
 #: Least letters of a searched word that also matches the beginning of a longer word.
 _WHOLE_BELOW = 5
 _FLAGS = {0x1F1E6 + letter: chr(ord("A") + letter) for letter in range(26)}
+
+#: Joining character -> a private one that stands for it in the editor, and is drawn as a mark.
+_PARTS = {ord(sign): 0x10FF00 + n for n, sign in enumerate("\ufe0e\ufe0f\u20e3\u200d🏻🏼🏽🏾🏿")}
+_WHOLE = {part: sign for sign, part in _PARTS.items()}
+_DRAWN = {**dict.fromkeys(_WHOLE, "‿"), **_FLAGS}
 
 
 def drawable(text: str) -> str:
@@ -44,6 +50,21 @@ def drawable(text: str) -> str:
     Emoji become their parts, flags become letters.
     """
     return text if text.isascii() else _JOINING.sub("", text).translate(_FLAGS)
+
+
+def taken_apart(text: str) -> str:
+    """Return *text* with the joining characters of emoji as characters of one cell."""
+    return _JOINING.sub(lambda found: found[0].translate(_PARTS), text)
+
+
+def together(text: str) -> str:
+    """Return the text that was ``taken_apart``."""
+    return text.translate(_WHOLE)
+
+
+def drawn_apart(text: str) -> str:
+    """Return a text that was ``taken_apart`` with marks and letters, each for one character."""
+    return text.translate(_DRAWN)
 
 
 def joined(row: Row) -> Row:

@@ -10,10 +10,13 @@ import json
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import click
 import pytest
-from memsearch_engine import Memory
+from memsearch_engine import Conflict, Memory
+from rich.cells import cell_len
+from textual import events
 from textual.widgets import TextArea
 
 from memsearch_tui import drafts
@@ -51,10 +54,11 @@ def outside(monkeypatch):
     """An $EDITOR that adds a line; returns a list of what it does first."""
     first: list = []
 
-    def edit(text, **_):
+    def edit(filename):
         for do in first:
             do()
-        return f"{text}from outside\n"
+        with Path(filename).open("a") as file:
+            file.write("from outside\n")
 
     monkeypatch.setattr(MemsearchApp, "suspend", lambda self: contextlib.nullcontext())
     monkeypatch.setattr(click, "edit", edit)
@@ -220,6 +224,68 @@ def test_the_editor_stays_open_until_its_draft_is_written(world, monkeypatch):
         await pilot.press("escape")
         assert typed(app) is None
         assert [one.text[:4] for one in drafts.every(world.home)] == ["MINE"]
+
+    drive(app, steps)
+
+
+def test_a_text_in_another_encoding_stays_in_a_file_that_a_message_names(world, monkeypatch):
+    typed_text = "ein Geh\xe4use".encode("latin-1")
+    monkeypatch.setattr(MemsearchApp, "suspend", lambda self: contextlib.nullcontext())
+    monkeypatch.setattr(click, "edit", lambda filename: Path(filename).write_bytes(typed_text))
+    app, before = world.app(), written(world)
+
+    async def steps(pilot):
+        await settled(pilot)
+        await pilot.press("E")
+        await until(pilot, lambda: "UTF-8" in message(app))
+        (kept,) = (world.home.root / "drafts").iterdir()
+        assert "is not UTF-8 (byte 8)" in message(app) and str(kept) in message(app)
+        assert kept.read_bytes() == typed_text and written(world) == before
+
+    drive(app, steps)
+
+
+def test_a_text_that_the_command_cannot_save_is_a_draft(world, monkeypatch):
+    from memsearch_tui.cli import notes
+
+    with Memory() as memory:
+        (note, *_) = memory.entries("2026-02-09")
+
+    def edit(filename):
+        world.day().write_text(world.day().read_text().replace(note.title, "another title"))
+        Path(filename).write_text("typed in the editor")
+
+    monkeypatch.setattr(click, "edit", edit)
+    monkeypatch.setattr(notes.sys.stdin, "isatty", lambda: True, raising=False)
+    with pytest.raises(Conflict):
+        notes.edit.callback.__wrapped__(note.id, None, "")
+    (draft,) = drafts.every(world.home)
+    assert draft.text == "typed in the editor" and draft.base == note.text
+
+
+EMOJI = "a👩\u200d👩\u200d👧b 🇩🇪c ❤\ufe0f 1\ufe0f\u20e3 👍🏽d"
+
+
+def test_the_cursor_of_the_editor_is_where_a_joined_emoji_ends(world):
+    world.day("2026-02-10").write_text(f"### 10:00\n- {EMOJI}\n")
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("e", "end")
+        editor = app.screen.query_one("#editor", TextArea)
+        drawn = "".join(s.text for s in editor.render_line(0)).rstrip()
+        assert (
+            cell_len(drawn)
+            == sum(map(cell_len, drawn))
+            == editor.cursor_screen_offset.x - (editor.content_region.x)
+        )
+        assert editor.text == f"- {EMOJI}"
+        for sign in "👩\u200d👧":  # a terminal sends the parts of an emoji as keys
+            editor.post_message(events.Key("a_sign", sign))
+        await pilot.pause()
+        await pilot.press("ctrl+s")
+        await settled(pilot)
+        assert f"- {EMOJI}👩\u200d👧\n" in written(world)
 
     drive(app, steps)
 

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 import msgspec
-from memsearch_engine import Conflict, Entry, MemsearchError, shown_line
+from memsearch_engine import Conflict, Entry, MemsearchError, UsageError, shown_line
 from textual.content import Content
 from textual.timer import Timer
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _COMPARE_S = 2.0  # between two comparisons of the edited note with its file
 _DRAFT_S = 0.5  # from a key to the draft that contains it
+_PATH_S = 60.0  # a message with a path that the user needs
 _KEPT_S = 2.0  # longest time that leaving waits for the draft
 _SAVES = "ctrl+s saves · escape leaves"
 _GONE = Content("edit · no longer in its file"), "escape keeps what you wrote as a draft"
@@ -388,11 +389,14 @@ class Editor:
         draft = _begun(item, entry)
         try:
             with self._desk.screen.app.suspend():
-                text = click.edit(draft.base + "\n", extension=".md", require_save=True)
+                text = drafts.in_editor(self._state.library.memory.home, draft.base)
+        except UsageError as error:
+            self._desk.say(f"{error}; {error.hint}", for_s=_PATH_S)
+            return
         except (click.ClickException, OSError, ValueError) as error:
             self._desk.say(f"{error}; set EDITOR")
             return
-        if text is not None and text.strip("\n") != draft.base:
+        if text is not None:
             self._put_draft(draft, text)
             await self._save(draft, text)
 
