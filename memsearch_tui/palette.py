@@ -9,6 +9,7 @@ from functools import partial
 
 from textual.command import Command, CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
+from textual.widgets import LoadingIndicator
 
 from memsearch_tui.commands import OffersCommands, PaletteCommand
 
@@ -159,6 +160,7 @@ class Palette(CommandPalette):
     DEFAULT_CSS = """
     Palette SearchIcon { display: none; }
     Palette #--input { padding-left: 1; border: hkey $panel; }
+    Palette #--container { max-width: 90; }
     """
 
     def _refresh_command_list(
@@ -171,6 +173,7 @@ class Palette(CommandPalette):
         if self.query(CommandList):
             super()._watch__list_visible()
 
-    async def _watch__show_busy(self) -> None:
-        if self.query(CommandList):
-            await super()._watch__show_busy()
+    # no coroutine: one that has not begun at the end would be left unawaited
+    def _watch__show_busy(self) -> None:  # type: ignore[override]
+        for widget, name in ((LoadingIndicator, "--visible"), (CommandList, "--populating")):
+            self.query(widget).set_class(self._show_busy, name)

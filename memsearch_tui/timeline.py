@@ -33,8 +33,8 @@ def is_heading(key: Key) -> bool:
 class Hits(Sequence[Key]):
     """The hits of a search in their order.
 
-    A heading begins each conversation, or the group of faintly similar hits. That group is folded
-    into one row, ``FOLD``, if there are better hits.
+    A heading begins each conversation, or the group of faintly similar hits. That group, or the
+    conversations with no other hits, are folded into one row, ``FOLD``, if there are better hits.
 
     Args:
         by_session: the items are ordered by conversation, each under a heading.
@@ -55,7 +55,7 @@ class Hits(Sequence[Key]):
         #: heading -> agent, day of the best note, number of notes
         self.conversations: dict[Key, tuple[str, str, int]] = {}
         if by_session:
-            self._group()
+            self._group(has_sure=any(not item.doubtful for item in items))
             return
         sure = [place for place, item in enumerate(items) if not item.doubtful]
         begin = sure[-1] + 1 if sure else 0
@@ -67,7 +67,7 @@ class Hits(Sequence[Key]):
             self.folded = len(self._keys) - begin
             self._keys[begin:] = [self.FOLD]
 
-    def _group(self) -> None:
+    def _group(self, *, has_sure: bool) -> None:
         self._keys = []
         groups = groupby(
             self._items.values(),
@@ -75,8 +75,13 @@ class Hits(Sequence[Key]):
         )
         for number, ((_, agent, _), notes) in enumerate(groups):
             found = list(notes)
+            if has_sure and not self._unfolded and all(item.doubtful for item in found):
+                self.folded += len(found)
+                continue
             self.conversations["", f"conversation {number}"] = agent, found[0].day, len(found)
             self._keys += [("", f"conversation {number}"), *(item.key for item in found)]
+        if self.folded:
+            self._keys.append(self.FOLD)
 
     def item(self, key: Key | None) -> Item | None:
         """Return the hit of a key; None for a heading."""

@@ -272,7 +272,7 @@ _SHARED = {
             "77c2d9f01e4a",
             (
                 "- The payment sandbox resets every Sunday at 02:00 UTC: tests that need a saved"
-                " card make_repository one first."
+                " card make one first."
             ),
         )
     ],

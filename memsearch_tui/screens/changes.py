@@ -26,6 +26,7 @@ class ChangesScreen(Page["list[engine.Change]"]):
     """Dismisses with the restored change, or None if the user left."""
 
     TITLES = "changes", "before and after"
+    OF_A_ROW = "open", "restore"
     BINDINGS: ClassVar[list[BindingType]] = [
         *page_keys("changes", "Read", "read"),
         Binding("u", "restore", "Undo", tooltip="Undo this change", id="changes.restore"),

@@ -40,6 +40,8 @@ class Page(Screen[T]):
     TITLES: ClassVar[tuple[str, str]] = ("", "")
     #: Title of a pane beside list and text; '' for none. The text is then below the list.
     THIRD: ClassVar[str] = ""
+    #: Actions on the row under the cursor: an empty list does not offer them.
+    OF_A_ROW: ClassVar[tuple[str, ...]] = ("open",)
 
     def __init__(self, empty: Sequence[str] = ("reading …",)) -> None:
         super().__init__()
@@ -72,6 +74,10 @@ class Page(Screen[T]):
     def on_resize(self) -> None:
         """Show the text for the new width: a wide screen has room for more."""
         self.call_after_refresh(self._moved)  # the classes of the new width are set then
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Return whether a key works now."""
+        return action not in self.OF_A_ROW or self._list.key is not None
 
     def _row(self, index: int, width: int) -> Row:
         """Return the pieces of a row."""

@@ -28,6 +28,7 @@ _NARROW = 100
 class RelatedScreen(Page[Item]):
     """Dismisses with the chosen note, or None if the user left."""
 
+    OF_A_ROW = "open", "amends"
     BINDINGS: ClassVar[list[BindingType]] = [
         *page_keys("related"),
         Binding(

@@ -38,6 +38,7 @@ class ReviewScreen(Page[Item]):
 
     TITLES = "review", "evidence"
     THIRD = "what enter opens"
+    OF_A_ROW = "open", "answer", "answer_group", "edit"
     BINDINGS: ClassVar[list[BindingType]] = [
         *page_keys("review"),
         Binding("a", "answer(True)", "Accept", id="review.yes"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import date, timedelta
 from functools import lru_cache
+from math import ceil
 from typing import Any, ClassVar
 
 from textual import events
@@ -187,7 +188,7 @@ class Calendar(Lines):
             return []
         days, before = lines[y - 1], lines[max(0, y - 2)]
         name = f"{days[0]:%b}" if days is before or days[0].day == 1 else ""
-        if days[0].month == 1 and before[0].day == 1:
+        if days[0].month == 1 and days is not before and before[0].day == 1:
             name = f"{days[0]:%Y}"  # in the second line of January
         row: Row = [(f" {name:{_MARGIN - 1}}", "strong")]
         row.append((" " * _CELL * days[0].weekday(), "dim"))
@@ -227,7 +228,8 @@ class Calendar(Lines):
         most, marked = max(sums) or 1, (self.day - first).days // 7
         row: Row = []
         for week, count in enumerate(sums):
-            sign = _BARS[-(-count * 8 // most)] if count else "·"
+            # the root: one busy week would make all others equally flat
+            sign = _BARS[ceil(8 * (count / most) ** 0.5)] if count else "·"
             month = (first + timedelta(weeks=week, days=6)).month
             tone = ("heat1", "heat3")[month % 2] if count else "dim"
             row.append((sign * cell, "here" if week == marked else tone))

@@ -44,6 +44,7 @@ class LineList(Lines):
         row: Callable[[int, int], Row],
         *,
         moved: Callable[[bool], None] = lambda by_hand: None,
+        scrolled: Callable[[], None] = lambda: None,
         empty: Sequence[str] = (),
         is_heading: Callable[[Any], bool] = lambda key: False,
         indent: int = 0,
@@ -55,11 +56,12 @@ class LineList(Lines):
             moved: called when the cursor moves to another item; True if a key or a click moved it,
                 False if the items changed. It is a call, not a message, so that its result is in
                 the same frame as the cursor.
+            scrolled: called when another item may be the first visible one.
             empty: lines with the first steps, shown if there are no items.
             indent: the list folds, and second lines begin after so many cells.
         """
         super().__init__(**kwargs)
-        self._row, self._moved = row, moved
+        self._row, self._moved, self._scrolled = row, moved, scrolled
         self.empty = list(empty)
         self.is_heading = is_heading
         self.keys: Sequence[Any] = []
@@ -106,7 +108,7 @@ class LineList(Lines):
         Args:
             cursor: the key for the cursor. None: it stays on its key, or else on its index.
         """
-        before = self.key
+        before, was_empty = self.key, not self.keys
         wanted = cursor if cursor is not None else before
         self.keys = keys
         if wanted in keys:
@@ -119,6 +121,8 @@ class LineList(Lines):
         self.extend(len(keys) * self.tall)
         self._follow()
         self.refresh_changed()
+        if was_empty != (not keys) and self.is_attached:
+            self.screen.refresh_bindings()  # keys that act on a row
         if keys and self.key != before:
             self._moved(False)
 
@@ -230,6 +234,13 @@ class LineList(Lines):
         self.tall = 2 if self._indent and folds else 1
         self.extend(len(self.keys) * self.tall)
         self._follow()
+        self._scrolled()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Follow the scrollbar, the wheel and the keys."""
+        super().watch_scroll_y(old_value, new_value)
+        if round(old_value) != round(new_value):
+            self._scrolled()
 
     def fold(self, folds: bool) -> None:
         """Give each item two lines, or one."""

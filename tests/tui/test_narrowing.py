@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from memsearch_engine import Answer, Memory, UsageError
+from memsearch_engine import Answer, Memory, UsageError, parse_query
 
 from memsearch_tui.library import Library
 from memsearch_tui.library.rows import has_only_filters
+from memsearch_tui.screens.browse.search import _remarks
 from memsearch_tui.timeline import Timeline
 from tests.tui.test_flows import drive, settled, titles
 
@@ -137,3 +138,11 @@ def test_what_was_wrong_with_the_service_is_no_longer_said_beside_its_hits(many,
         assert not str(app.screen.query_one("#status").content)
 
     drive(app, steps)
+
+
+def test_a_value_that_no_filter_has_is_named_once_and_first():
+    remark = parse_query("agent:nobody").remark
+    assert _remarks(Answer("hybrid", [], remark, absent=["nobody"])) == (
+        "agent:nobody is no filter (claude-code, codex, opencode, openclaw, qwen, gemini, pi, "
+        "copilot, …): searched as text"
+    )

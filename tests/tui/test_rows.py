@@ -15,6 +15,7 @@ from memsearch_tui.library import Item
 from memsearch_tui.library.notes import NoteReader
 from memsearch_tui.library.rows import KnownProjects, NoteDays
 from memsearch_tui.library.status import MemoryStatus
+from memsearch_tui.screens.browse.rows import named_day
 from memsearch_tui.screens.browse.screen import BrowseScreen
 from memsearch_tui.screens.browse.search import _counted, _whole
 from memsearch_tui.widgets.bars import Keys
@@ -263,6 +264,56 @@ def test_the_title_names_no_day_that_is_not_on_the_screen(world):
         await settled(pilot)
         assert app.screen.state.item.day == "2025-03-05"
         assert app.screen.panes.entries.border_title == "notes"
+
+    drive(app, steps)
+
+
+def test_the_title_follows_the_first_row(world):
+    for day in range(1, 9):
+        notes = "".join(f"### 10:{minute:02d}\n- a note\n" for minute in range(20))
+        world.day(f"2026-02-{day:02d}").write_text(notes)
+    app = world.app()
+
+    async def steps(pilot):
+        entries, timeline = app.screen.panes.entries, app.screen.state.timeline
+
+        def named() -> str:
+            first = entries.scroll_offset.y // entries.tall
+            is_named = timeline.begins_day(timeline[first])
+            return "notes" if is_named else named_day(timeline.day_at(first), "2026-02-10")
+
+        for scroll in (
+            lambda: entries.scroll_to(y=25, animate=False),  # as the wheel does
+            lambda: pilot.resize_terminal(80, 24),
+            lambda: pilot.resize_terminal(120, 60),
+            lambda: pilot.press("end"),
+            lambda: pilot.resize_terminal(100, 30),
+        ):
+            if (done := scroll()) is not None:
+                await done
+            await pilot.pause()
+            await until(pilot, lambda: entries.border_title == named())
+        (world.day("2026-02-10")).write_text("### 10:00\n- new\n" * 5)
+        entries.scroll_to(y=5, animate=False)
+        app.screen.search.reload()
+        await settled(pilot)
+        assert entries.border_title == named()
+
+    drive(app, steps, (120, 40))
+
+
+def test_a_note_of_a_turn_begins_with_what_was_asked(world):
+    world.day("2026-02-10").write_text(
+        "### 10:00\n- User asked: is the port free?\n- Port 8080 is taken by nginx.\n"
+    )
+    app = world.app()
+
+    async def steps(pilot):
+        assert any(line.endswith("is the port free?") for line in lines(app))
+        app.screen.search.search_for("port")
+        await settled(pilot)
+        await until(pilot, lambda: any("is the port free?" in line for line in lines(app)))
+        assert "User asked:" not in "\n".join(lines(app))
 
     drive(app, steps)
 

@@ -279,8 +279,7 @@ def test_a_read_that_takes_long_is_the_only_one_and_is_shown_when_it_is_done(wor
         await app.workers.wait_for_complete()
         assert "read 1" in seen(app)
         screen._again()
-        await app.workers.wait_for_complete()
-        assert "read 2" in seen(app)
+        await until(pilot, lambda: "read 2" in seen(app))
 
     drive(app, steps)
 

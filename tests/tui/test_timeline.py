@@ -7,6 +7,7 @@ import sys
 from datetime import date, timedelta
 from itertools import pairwise
 
+import msgspec
 import pytest
 from memsearch_engine import Memory
 from memsearch_engine.index.catalog import Catalog
@@ -193,6 +194,38 @@ def test_a_month_begins_on_a_line_of_its_own_in_a_calendar_of_weeks(monkeypatch)
     monkeypatch.setattr(Sized, "size", Size(36, 4))
     lines = ["".join(text for text, _ in calendar._week(y)).split() for y in range(4)]
     assert lines[1:] == [["Feb", "9"], [], ["Mon", "9", "Feb", "2026", "·", "0", "notes"]]
+
+
+def test_a_calendar_that_begins_on_a_monday_names_its_year_once(monkeypatch):
+    monkeypatch.setattr(Sized, "size", Size(36, 12))
+    calendar = Sized()
+    calendar.show({}, "2024-02-25")
+    assert calendar._first == date(2024, 1, 1)
+    names = ["".join(text for text, _ in calendar._week(y))[:6].strip() for y in range(1, 6)]
+    assert names == ["Jan", "2024", "", "", ""]
+
+
+def test_one_busy_week_leaves_the_others_their_heights():
+    strip = Sized()
+    today = date(2026, 2, 9)
+    counts = [200, 2, 4, 8, 16]
+    strip.show(
+        {(today - timedelta(weeks=n)).isoformat(): count for n, count in enumerate(counts)},
+        today.isoformat(),
+    )
+    bars = [sign[0] for sign, _ in strip._bars()[::-1] if sign[0] != "·"]
+    assert bars == ["█", "▁", "▂", "▂", "▃"]
+
+
+def test_conversations_with_only_faint_hits_are_folded():
+    sure = Item("1", "a.md", "2026-02-10", "10:00", "codex", "a note", {}, session="one")
+    beside = msgspec.structs.replace(sure, entry_id="2", doubtful=True)
+    faint = msgspec.structs.replace(sure, entry_id="3", doubtful=True, session="two")
+    hits = Hits([sure, beside, faint], by_session=True, unfolded=False)
+    assert [key[1] for key in hits] == ["conversation 0", "1", "2", "faint"]
+    assert hits.folded == 1 and hits[-1] == Hits.FOLD
+    assert len(Hits([sure, beside, faint], by_session=True)) == 5
+    assert Hits.FOLD not in Hits([faint], by_session=True, unfolded=False)
 
 
 def test_the_header_says_what_is_wrong_before_what_is_fine():

@@ -11,6 +11,7 @@ from memsearch_engine import Home, Memory
 from memsearch_tui.app import MemsearchApp
 from memsearch_tui.library import Library
 from memsearch_tui.screens.browse.screen import DEMO
+from memsearch_tui.screens.changes import ChangesScreen
 from memsearch_tui.screens.review import ReviewScreen
 from memsearch_tui.widgets.bars import Keys
 from memsearch_tui.widgets.calendar import WEEKS, Calendar
@@ -95,6 +96,28 @@ def test_the_last_line_has_the_keys_of_the_depth(world):
         await settled(pilot)
         assert named() == ["Save", "Leave, draft stays", "Drop the draft"]
         await pilot.press("ctrl+g")
+
+    drive(app, steps, size=(160, 40))
+
+
+def test_an_empty_list_offers_no_key_for_a_row(world):
+    for day in world.memory.glob("*.md"):
+        day.unlink()
+    app = world.app()
+
+    def named() -> list[str]:
+        return [words for _, words in app.screen.query_one(Keys).named]
+
+    async def steps(pilot):
+        await settled(pilot)
+        assert named()[:2] == ["Connect agents", "New"] and "Delete" not in named()
+        await pilot.press("U")
+        await until(pilot, lambda: isinstance(app.screen, ChangesScreen))
+        await until(pilot, lambda: named() == ["Back", "Help"])
+        await pilot.press("escape")
+        await pilot.press("+", *"first", "ctrl+s")
+        await settled(pilot)
+        await until(pilot, lambda: "Delete" in named())
 
     drive(app, steps, size=(160, 40))
 

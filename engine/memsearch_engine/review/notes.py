@@ -407,7 +407,7 @@ def superseded(memory: Parts) -> list[ReviewItem]:
             ReviewItem(
                 "amends",
                 "/".join(names),
-                f"{pair.older.day}  {pair.older.title}",
+                f"{pair.older.day} → {pair.newer.day}  {pair.older.title}",
                 [*detail, [], [(effect, "dim")]],
                 "it supersedes",
                 "it does not",

@@ -41,6 +41,7 @@ _FLAGS: dict[str, Callable[[Row, str], bool]] = {
 }
 IS = tuple(_FLAGS)
 _DATES = ("2026-02-09", "2026-02", "7d", "today", "yesterday")
+_NAMED = 8  # values that a remark on a misread filter names
 
 
 class QueryFilter(NamedTuple):
@@ -271,7 +272,7 @@ class SearchRequest(msgspec.Struct):
             elif key.startswith("-") and not known.matches:
                 why = f"{key[1:]}: has no exclusion"
             else:
-                why = ", ".join(known.values)
+                why = ", ".join([*known.values[:_NAMED], *["…"] * (len(known.values) > _NAMED)])
             parts.append(f"{word} is no filter ({why}): searched as text")
         return "; ".join(parts)
 

@@ -91,6 +91,11 @@ BINDINGS: list[BindingType] = [
     Binding("tab", "app.focus_next", "Next pane", show=False),
 ]
 
+#: Actions that an empty list does not offer.
+OF_A_NOTE = frozenset(
+    "edit edit_outside open_file delete pin marks copy copy_part export transcript related why "
+    "resume filter_agent as_of date day_file".split()
+)
 #: Levels with a last line that differs from the bindings: (id of a binding, words).
 _LIST = (
     ("search", "Search"),
@@ -107,6 +112,16 @@ _LIST = (
 )
 FOOTERS = {
     "entries": _LIST,
+    "empty": (
+        ("connect", "Connect agents"),
+        ("new", "New"),
+        ("filter.projects", "All projects"),
+        ("demo", "A sample year"),
+        ("undo", "Undo"),
+        ("palette", "Commands"),
+        ("quit", "Quit"),
+        ("help", "Help"),
+    ),
     "section": tuple(key for key in _LIST if key[0] != "quit"),
     "turn": (
         ("back", "Back"),

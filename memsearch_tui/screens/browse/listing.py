@@ -142,7 +142,6 @@ class TimelineController:
         start = timeline.start(day)
         entries.move_to(start)
         entries.show_first(start)
-        self.show_title()  # the first row is another one now
         self._desk.go("entries")
 
     async def _read_around(self, timeline: Timeline, index: int) -> None:

@@ -23,6 +23,7 @@ _DAY = 10  # cells of the day before the first note of each day
 _TIMED_ROW = 60  # least cells of a row that has both day and time
 _REPLACED, _BEFORE = 2, 10  # superseded hits in the second line; least cells of each
 _BELOW, _BELOW_NARROW = 11, 5  # cells from INDENT to the title of a note in the list of all notes
+_ASKED = "User asked: "  # begins a note that was summarised without a model
 _UNFOLDS: Row = [("   ⏎ ", "key"), ("shows them", "dim")]
 _PROJECT = 10  # characters of a project's name in a narrow row
 
@@ -45,9 +46,10 @@ class EntryRows:
             return []
         row = self._head(item, width)
         if item.doubtful:
-            return [*row, (item.title, "dim")]
+            return [*row, (item.title.removeprefix(_ASKED), "dim")]
         if not isinstance(shown, Hits):
-            title = [(drawable(part), tone) for part, tone in render.inline(item.title)]
+            asked = item.title.removeprefix(_ASKED)
+            title = [(drawable(part), tone) for part, tone in render.inline(asked)]
             first, *more = wrap(title, width - _cells(row)) if lines > 1 else [title]
             below = _BELOW if width >= _TIMED_ROW else _BELOW_NARROW
             second = [LINE_BREAK, (" " * below, "text"), *unwrapped(more)] if more else []
@@ -56,7 +58,7 @@ class EntryRows:
         if lines == 1:
             row += [render.sign("is current")] if is_current else []
             room = width - _cells(row)
-            text = render.snippet(item.title, item.text, self._state.words(), room)
+            text = self._snippet(item, room)
             return [*row, *self._marked(text, item)]
         current: Row = [("  ", "text"), render.sign("is current", " current")]
         return self._two_lines(item, row, current if is_current else [], width)
@@ -66,11 +68,11 @@ class EntryRows:
         that fits in the first line is followed by superseded versions or by its other lines. A wide
         row always has room for superseded versions.
         """
-        words, room = self._state.words(), width - _cells(row)
-        text = render.snippet(item.title, item.text, words, room + width - INDENT - _cells(current))
+        room = width - _cells(row)
+        text = self._snippet(item, room + width - INDENT - _cells(current))
         before, alone = self._before(item, width), room - _cells(current)
         if cell_len(text) <= alone or (before and width >= _WIDE_ROW):
-            text = render.snippet(item.title, item.text, words, alone)
+            text = self._snippet(item, alone)
             line = cut(self._marked(text, item), alone)
             return [*row, *line, *current, *(before or self._more(item, text))]
         first, *rest = wrap(self._marked(text, item), room)
@@ -83,11 +85,16 @@ class EntryRows:
         """Return the second line of a hit that fits in one: the other lines of its matching part,
         else its day, author and file.
         """
-        if more := render.other_lines(item.text, shown):
+        if more := render.other_lines(item.text.replace(_ASKED, ""), shown):
             return [LINE_BREAK, *mark_words(more, "dim", self._state.words())]
         who = agent_named(item.agent).title if item.agent in agent_names() else "by hand"
         day = named_day(item.day, self._state.library.today()) if item.day else "no day"
         return [LINE_BREAK, (f"{day} · {who} · {os.path.basename(item.path)}", "dim")]
+
+    def _snippet(self, item: Item, room: int) -> str:
+        """Return the line of a hit that answers best, cut to *room* cells."""
+        line = render.snippet(item.title, item.text, self._state.words(), room)
+        return line.removeprefix(_ASKED)
 
     def _marked(self, text: str, item: Item) -> Row:
         tone = "dim" if item.superseded else "text"

@@ -82,6 +82,7 @@ class BrowseScreen(Screen[None]):
         entries = LineList(
             lambda index, width: self.rows.row(entries.keys[index], width, entries.tall),
             moved=self._entry_moved,
+            scrolled=lambda: self.listing.show_title(),
             is_heading=is_heading,
             indent=INDENT,
             id="entries",
@@ -171,6 +172,8 @@ class BrowseScreen(Screen[None]):
             return False  # keys are text, and the palette offers no other action
         if verb == "demo":
             return not len(state.timeline)
+        if verb in keys.OF_A_NOTE and state.level == "entries" and not self.panes.entries.keys:
+            return False
         if verb == "back":  # the list is the first level
             entries = self.panes.entries
             at_list = state.level == "entries" and self.focused is entries
@@ -182,6 +185,8 @@ class BrowseScreen(Screen[None]):
     def shown_keys(self) -> Sequence[tuple[str, str]]:
         """The keys of the last line: (id of a binding, words). If empty, the bindings decide."""
         level = "searching" if self.desk.is_typing else self.state.level
+        if level == "entries" and not len(self.state.timeline) and not self.state.query:
+            level = "empty"
         return keys.FOOTERS.get("editing" if self.state.editing else level, ())
 
     # -- start

@@ -373,13 +373,18 @@ def _counted(items: Sequence[Item], *, grouped: bool) -> str:
 
 def _remarks(answer: engine.Answer) -> str:
     """Return one line on how a query was read and answered; '' if there is nothing to remark."""
-    absent = [word for word in answer.absent if word.casefold() not in _ASKING]
-    remarks = [f"“{word}” is read as {', '.join(near)}" for word, near in answer.corrected.items()]
+    absent = [
+        word
+        for word in answer.absent
+        if word.casefold() not in _ASKING and f":{word} is no filter" not in answer.reason
+    ]
+    remarks = [answer.reason] if answer.reason else []
+    remarks += [f"“{word}” is read as {', '.join(near)}" for word, near in answer.corrected.items()]
     if absent:
         remarks.append(f"no note has “{'”, “'.join(absent)}”")
     if answer.is_unsure and answer.hits:
         remarks.append("no close match: these are the nearest")
-    return " · ".join([*remarks, answer.reason] if answer.reason else remarks)
+    return " · ".join(remarks)
 
 
 def _nothing(text: str, absent: list[str]) -> list[str]:
