@@ -301,3 +301,50 @@ def test_a_turn_that_was_taken_back_is_not_injected_although_nothing_follows(
             for _ in ("superseded-by", "confidence"):
                 memory.undo()
             assert reconciled(len(rows))[1] == (asked[1], False)
+
+
+@pytest.mark.parametrize("kept", [2, 1, 0])
+@pytest.mark.parametrize(("agent", "written"), [("copilot", in_copilot), ("opencode", in_opencode)])
+def test_turns_that_a_rewind_deletes_are_not_injected_although_nothing_follows(
+    desk, monkeypatch, agent, written, kept
+):
+    """Copilot deletes the turns. OpenCode names the first one until the next prompt."""
+    monkeypatch.setenv("COPILOT_HOME", str(desk / "copilot"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(desk / "data"))
+    memory = Memory(desk / "proj")
+
+    def low() -> list[str]:
+        reconcile(pipeline, AgentFolders.from_env())
+        notes = sorted(memory.entries(), key=lambda note: note.time)
+        titles = [note.title for note in notes if note.marks.get("confidence") == "low"]
+        return sorted(title.removeprefix("User asked: ") for title in titles)
+
+    pipeline = CapturePipeline(Home(desk / "home"))
+    with contextlib.closing(pipeline):
+        pipeline.ledger.capturing(agent, 0.0)
+        file = written(desk, PROMPTS[:3])
+        assert low() == []
+        if agent == "copilot":
+            written(desk, PROMPTS[:kept])
+        else:
+            undo(file, PROMPTS[kept])
+        assert low() == sorted(PROMPTS[kept:3])
+
+
+def undo(file: str, prompt: str) -> None:
+    """What OpenCode writes at ``/undo``."""
+    message = {"messageID": f"msg_{1795000000000 + 2000 * PROMPTS.index(prompt)}"}
+    with contextlib.closing(sqlite3.connect(file)) as db, db:
+        row = (json.dumps(message), int(time.time() * 1000))
+        db.execute("UPDATE session SET revert=?, time_updated=?", row)
+
+
+def test_a_copilot_file_whose_beginning_is_lost_takes_nothing_back(desk, monkeypatch):
+    monkeypatch.setenv("COPILOT_HOME", str(desk / "copilot"))
+    with contextlib.closing(CapturePipeline(Home(desk / "home"))) as pipeline:
+        pipeline.ledger.capturing("copilot", 0.0)
+        file = Path(in_copilot(desk, PROMPTS[:3]))
+        reconcile(pipeline, AgentFolders.from_env())
+        file.write_text('{"type":"session.idle","parentId":null,"data":{}}\n')
+        reconcile(pipeline, AgentFolders.from_env())
+    assert not any("confidence" in note.marks for note in Memory(desk / "proj").entries())

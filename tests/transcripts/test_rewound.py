@@ -12,6 +12,7 @@ from memsearch_engine.agents.claude_code.reader import Reader as ClaudeCode
 from memsearch_engine.agents.codex.reader import Reader as Codex
 from memsearch_engine.agents.copilot.reader import Reader as Copilot
 from memsearch_engine.agents.gemini.reader import Reader as Gemini
+from memsearch_engine.agents.kilo.reader import Reader as Kilo
 from memsearch_engine.agents.kimi.reader import Reader as Kimi
 from memsearch_engine.agents.openclaw.reader import Reader as OpenClaw
 from memsearch_engine.agents.pi.reader import Reader as Pi
@@ -467,3 +468,11 @@ def test_turns_that_were_taken_back_are_known_in_openclaw_s_database(tmp_path, s
     file = in_openclaw_s_database(tmp_path, of_openclaw(said)[1])
     session = reader.open_session(reader.at(file, "s"))
     assert session.taken_back() == ([1] if len(said) == 3 else [])
+
+
+def test_turns_that_kilo_s_undo_took_back_are_known():
+    file = Path(__file__).parents[1] / "samples" / "kilo" / "kilo.db"
+    session = Kilo().open_session(Kilo().at(file, "ses_dedcad5bbffeMQAqLHRwyqGbfv"))
+    turns = list(session.each())
+    assert session.taken_back() == [len(turns) - 1]
+    assert [turn.taken_back for turn in turns] == [False] * (len(turns) - 1) + [True]

@@ -7,6 +7,7 @@ written first, because everything else can be restored from the transcript.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import re
 from datetime import MAXYEAR, MINYEAR, datetime, timedelta
@@ -80,14 +81,22 @@ class CapturePipeline:
         """
         found = in_context(conversation, place)
         if found and agent_registry.agent(found[0].agent).rewind_erases:
-            earlier = conversation.turns(place - 1, place) if place > 0 else []
-            times = [self.started(turn) for turn in (*earlier, found[0])]
-            captured = self.ledger.captured_between(
-                found[0].agent, conversation.session, times[0] if earlier else 0.0, times[-1]
-            )
-            present = {*conversation.ids, *conversation.aliases}
-            found[0].replaces = [name for name in captured if name not in present]
+            found[0].replaces = list(self._erased(conversation, place, self.started(found[0])))
         return found
+
+    def _erased(
+        self, conversation: Conversation, place: int, until: float = math.inf
+    ) -> dict[str, str]:
+        """Return turn -> folder for captured turns that a rewind deleted before *place*."""
+        earlier = conversation.turns(place - 1, place) if place > 0 else []
+        captured = self.ledger.captured_between(
+            conversation.agent,
+            conversation.session,
+            self.started(earlier[0]) if earlier else 0.0,
+            until,
+        )
+        present = {*conversation.ids, *conversation.aliases}
+        return {name: cwd for name, cwd in captured.items() if name not in present}
 
     def capture(
         self, turn: Turn, where: Session, *, memory: str = "", cwd: str = "", at: float = 0.0
@@ -170,11 +179,18 @@ class CapturePipeline:
 
     def mark_taken_back(self, conversation: Conversation) -> None:
         """Mark the notes of turns that the person took back while no other turn follows."""
-        for place in conversation.taken_back():
-            for turn in conversation.turns(place, place + 1):
-                if memory := home_of(turn.cwd, self.home):
-                    anchor = Anchor(_id(turn.session), _id(turn.turn), turn.agent)
-                    self.journal.mark_turn(memory, anchor, "confidence", "low")
+        found = {
+            turn.turn: turn.cwd
+            for place in conversation.taken_back()
+            for turn in conversation.turns(place, place + 1)
+        }
+        # without a version, the session's beginning is lost, and nobody rewound it
+        if agent_registry.agent(conversation.agent).rewind_erases and conversation.version:
+            found |= self._erased(conversation, len(conversation.ids))
+        for name, cwd in found.items():
+            if memory := home_of(cwd, self.home):
+                anchor = Anchor(_id(conversation.session), _id(name), conversation.agent)
+                self.journal.mark_turn(memory, anchor, "confidence", "low")
 
     @staticmethod
     def started(turn: Turn) -> float:

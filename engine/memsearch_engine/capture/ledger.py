@@ -164,14 +164,16 @@ class CaptureLedger(StateTables):
             query = "SELECT turn, outcome FROM seen_turns WHERE agent=? AND session=?"
             return dict(db.execute(query, (agent, session)).fetchall())
 
-    def captured_between(self, agent: str, session: str, after: float, until: float) -> list[str]:
-        """Return the captured turns of a session that began between two times."""
+    def captured_between(
+        self, agent: str, session: str, after: float, until: float
+    ) -> dict[str, str]:
+        """Return turn -> folder for the captured turns of a session between two times."""
         with self._using() as db:
             query = (
-                "SELECT turn FROM seen_turns WHERE agent=? AND session=? AND outcome='captured' "
-                "AND started > ? AND started <= ? ORDER BY started"
+                "SELECT turn, cwd FROM seen_turns WHERE agent=? AND session=? "
+                "AND outcome='captured' AND started > ? AND started <= ? ORDER BY started"
             )
-            return [turn for (turn,) in db.execute(query, (agent, session, after, until))]
+            return dict(db.execute(query, (agent, session, after, until)).fetchall())
 
     def counts(self, since: str = "") -> list[tuple[str, str, str, int]]:
         """Return (agent, day, outcome, turns), newest day first.

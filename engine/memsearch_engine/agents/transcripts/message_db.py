@@ -11,6 +11,9 @@ person ran with ``!`` is a turn. The session of a sub-agent names its parent.
 **A turn is named by the id of the user message in the session where it was first sent.** A fork
 copies messages under new ids but with their old times, which lie before the fork began. The copy
 gets the name of the message with the same time in the original session.
+
+``/undo`` writes a message's id into the column ``revert`` of its session. The next prompt deletes
+the messages from there on, and ``/redo`` empties the column.
 """
 
 from __future__ import annotations
@@ -34,6 +37,7 @@ from memsearch_engine.agents.transcripts.model import (
 )
 from memsearch_engine.agents.transcripts.sqlite import (
     DatabaseReader,
+    column,
     number,
     reading,
     session_row,
@@ -66,9 +70,9 @@ class MessageConversation(Conversation):
     def __init__(self, where: Session, cache: Path | None = None) -> None:
         super().__init__(where)
         with reading(where.path) as db:
-            row = session_row(
-                db, "SELECT parent_id, directory, version FROM session WHERE id=?", where
-            )
+            revert = column(db, "session", "revert")
+            query = f"SELECT parent_id, directory, version, {revert} FROM session WHERE id=?"
+            row = session_row(db, query, where)
             rows = db.execute(
                 "SELECT m.id, m.data, EXISTS (SELECT 1 FROM part p WHERE p.message_id = m.id AND "
                 "(p.data LIKE '%\"compaction\"%' OR p.data LIKE '%\"synthetic\"%' "
@@ -100,6 +104,15 @@ class MessageConversation(Conversation):
             owner[name] = owner[origins.get(name, name)] = last
         self.aliases = {name: turn for name, turn in owner.items() if name != turn}
         self.ids = list(self._turns)
+        self._kept = len(self.ids)  # turns before the message that /undo names
+        undone = text_of(table(row[3]).get("messageID"))
+        for place, own_messages in enumerate(self._turns.values()):
+            if undone in (names := [name for name, _ in own_messages]):
+                self._kept = place + (names[0] != undone)
+
+    def taken_back(self) -> list[int]:
+        """Return the positions of turns that the person took back while no other turn follows."""
+        return list(range(self._kept, len(self.ids)))
 
     def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
         """Return the turns from *first* up to, but not including, *last*."""
@@ -108,6 +121,7 @@ class MessageConversation(Conversation):
             for wanted in self.ids[first:last]:
                 asked, data = self._turns[wanted][0]
                 turn = self._new(wanted, data)
+                turn.taken_back = wanted in self.ids[self._kept :]
                 turn.aliases = [asked] if asked != wanted else []
                 parts = {name: _parts(db, name) for name, _ in self._turns[wanted]}
                 for name, data in self._turns[wanted]:
