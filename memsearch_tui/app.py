@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -17,6 +17,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen, Screen
 from textual.theme import Theme
 
+from memsearch_tui import drafts
 from memsearch_tui.aside import ACTION, OURS, SHOWN_AFTER_S, WRITES, read
 from memsearch_tui.commands import OffersCommands, PaletteCommand
 from memsearch_tui.library import Item, Library, ProjectRow
@@ -196,6 +197,20 @@ class MemsearchApp(App[int]):
         if isinstance(default_namespace, BrowseScreen):
             await default_namespace.settled(_READ_S)
         return await super().run_action(action, default_namespace, namespaces)
+
+    @contextlib.contextmanager
+    def suspend(self) -> Iterator[None]:
+        """Leave the terminal to another program, with its ctrl+c. Textual would not take it back
+        after an error.
+        """
+        problem: Exception | None = None
+        with drafts.uninterrupted(), super().suspend():
+            try:
+                yield
+            except Exception as error:
+                problem = error
+        if problem is not None:
+            raise problem
 
     def notify(self, message: str, *, title: str = "", markup: bool = False, **how: Any) -> None:
         """Show a message in the screen's status line, if it has one; a toast would hide content.

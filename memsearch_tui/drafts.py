@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import memsearch_engine as engine
@@ -79,6 +81,16 @@ def drop(home: engine.Home, path: str, entry_id: str) -> None:
         home.draft(path, entry_id).unlink()
 
 
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Leave ctrl+c to the program that has the terminal: it would end this one, too."""
+    before = signal.signal(signal.SIGINT, lambda *_: None)  # SIG_IGN would be inherited
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def in_editor(home: engine.Home, text: str) -> str | None:
     """Return *text* as the user changed it in ``$EDITOR``; None if it is unchanged.
 
@@ -98,7 +110,8 @@ def in_editor(home: engine.Home, text: str) -> str | None:
         out.write(f"{text}\n")
     file = Path(name)
     try:
-        click.edit(filename=name)
+        with uninterrupted():
+            click.edit(filename=name)
         changed = file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         problem = f"what the editor saved is not UTF-8 (byte {error.start + 1})"

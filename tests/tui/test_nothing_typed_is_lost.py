@@ -7,6 +7,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
+import signal
 import subprocess
 import sys
 import threading
@@ -17,6 +19,7 @@ import pytest
 from memsearch_engine import Conflict, Memory
 from rich.cells import cell_len
 from textual import events
+from textual.app import App
 from textual.widgets import TextArea
 
 from memsearch_tui import drafts
@@ -229,8 +232,14 @@ def test_the_editor_stays_open_until_its_draft_is_written(world, monkeypatch):
 
 
 def test_a_text_in_another_encoding_stays_in_a_file_that_a_message_names(world, monkeypatch):
-    typed_text = "ein Geh\xe4use".encode("latin-1")
-    monkeypatch.setattr(MemsearchApp, "suspend", lambda self: contextlib.nullcontext())
+    typed_text, resumed = "ein Geh\xe4use".encode("latin-1"), []
+
+    @contextlib.contextmanager
+    def suspend(self):  # as Textual's: an error would leave the terminal to the editor
+        yield
+        resumed.append(self)
+
+    monkeypatch.setattr(App, "suspend", suspend)
     monkeypatch.setattr(click, "edit", lambda filename: Path(filename).write_bytes(typed_text))
     app, before = world.app(), written(world)
 
@@ -240,7 +249,28 @@ def test_a_text_in_another_encoding_stays_in_a_file_that_a_message_names(world, 
         await until(pilot, lambda: "UTF-8" in message(app))
         (kept,) = (world.home.root / "drafts").iterdir()
         assert "is not UTF-8 (byte 8)" in message(app) and str(kept) in message(app)
-        assert kept.read_bytes() == typed_text and written(world) == before
+        assert kept.read_bytes() == typed_text and written(world) == before and resumed
+
+    drive(app, steps)
+
+
+def test_ctrl_c_belongs_to_the_editor(world, monkeypatch):
+    monkeypatch.setattr(App, "suspend", lambda self: contextlib.nullcontext())
+
+    def edit(filename):
+        os.kill(os.getpid(), signal.SIGINT)
+        Path(filename).write_text("typed after ctrl+c")
+
+    monkeypatch.setattr(click, "edit", edit)
+    app = world.app()
+
+    async def steps(pilot):
+        await settled(pilot)
+        before = signal.getsignal(signal.SIGINT)
+        await pilot.press("E")
+        await settled(pilot)
+        assert "typed after ctrl+c" in written(world)
+        assert signal.getsignal(signal.SIGINT) is before
 
     drive(app, steps)
 

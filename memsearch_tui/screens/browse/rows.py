@@ -222,7 +222,9 @@ class PlaceRows:
             ]
         if kind == "pin":
             item = next((item for item in now.pinned if item.entry_id == name), None)
-            return [("◆ ", "accent"), *render.inline(item.title)] if item else []
+            return (
+                [("◆ ", "accent"), *render.inline(item.title.removeprefix(_ASKED))] if item else []
+            )
         return [(f" {name}", "strong")]
 
 
