@@ -44,7 +44,11 @@ def lines(state: dict[str, Any], today: str) -> list[Line]:
         today: an ISO day.
     """
     found = [
-        Line(f"alarm {alarm}", [("! ", "bad"), (alarm, "bad")], _alarm(alarm))
+        Line(
+            f"alarm {alarm}",
+            [("! ", "bad"), (alarm, "bad")],
+            [[(alarm, "bad")], [], [("c connects agents; `memsearch doctor` checks them", "dim")]],
+        )
         for alarm in state["alarms"]
     ]
     if state.get("error"):
@@ -52,10 +56,6 @@ def lines(state: dict[str, Any], today: str) -> list[Line]:
         found.append(Line("error", row, [row, [], [("f3 shows its state", "dim")]]))
     found += [*_captured(state, today), Line("", []), *_missed(state), Line("", [])]
     return [*found, *_cost(state, today), Line("", []), *_injected(state)]
-
-
-def _alarm(alarm: str) -> list[Row]:
-    return [[(alarm, "bad")], [], [("c connects agents; `memsearch doctor` checks them", "dim")]]
 
 
 def _label(name: str) -> tuple[str, str]:

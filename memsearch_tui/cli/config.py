@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 from operator import attrgetter
@@ -9,6 +10,8 @@ from typing import Any
 
 import click
 import memsearch_engine as engine
+import msgspec
+from memsearch_engine.core import compatibility
 
 from memsearch_tui.cli import output, terminal
 from memsearch_tui.cli.agents import not_written_here
@@ -64,9 +67,7 @@ def config_list(which: str, bare: bool, default_collection: str | None) -> None:
 
 def _nested(own: engine.Configuration, which: str, collection: str | None, json_: bool) -> None:
     """Print the settings as memsearch's scripts read them: one object with nested tables."""
-    import msgspec
     import tomlkit
-    from memsearch_engine.core import compatibility
 
     table: dict[str, Any] = {}
     if which == "resolved":
@@ -93,8 +94,6 @@ def _nested(own: engine.Configuration, which: str, collection: str | None, json_
 
 
 def _is_set(own: engine.Configuration, key: str) -> bool:
-    from memsearch_engine.core import compatibility
-
     return bool(own.raw(key) != compatibility.KEYS[key])
 
 
@@ -112,8 +111,6 @@ def _hidden(value: Any, name: str = "") -> Any:
 @as_json
 def config_get(key: str, default_collection: str | None) -> None:
     """The value of one setting; memsearch's own keys are answered, too."""
-    from memsearch_engine.core import compatibility
-
     own = engine.Memory().config
     value: Any
     if key in own.types():
@@ -301,6 +298,4 @@ def _value(settings: engine.Settings, key: str) -> object:
 
 
 def _toml(value: object) -> str:
-    import json
-
     return json.dumps(value, ensure_ascii=False)

@@ -310,31 +310,26 @@ def evidence_archive() -> int:
     return 5 if failed else 0
 
 
-@evidence.command("prune", epilog="\b\nExample:\n  memsearch agents evidence prune --max-mb 500")
-@click.option(
-    "--max-mb",
-    type=click.FloatRange(0),
-    help="At most so many megabytes (evidence.max_mb); 0 is no limit.",
-)
-@click.option(
-    "--max-days", type=click.FloatRange(0), help="Nothing older (evidence.max_days); 0 is no limit."
+@evidence.command(
+    "prune",
+    short_help="Delete archived conversations beyond the limits.",
+    epilog="\b\nExample:\n  memsearch agents evidence prune --dry-run",
 )
 @click.option("--dry-run", is_flag=True, help="Only show what would be deleted.")
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
-def evidence_prune(max_mb: float | None, max_days: float | None, dry_run: bool, yes: bool) -> None:
-    """Delete the oldest archived conversations beyond a size or an age. Notes are not
-    touched.
+def evidence_prune(dry_run: bool, yes: bool) -> None:
+    """Delete the oldest archived conversations now that are beyond `evidence.max_mb` or
+    `evidence.max_days`. Notes are not touched.
     """
     memory = engine.Memory()
     limits = memory.settings.evidence
-    size = limits.max_mb if max_mb is None else max_mb
-    age = limits.max_days if max_days is None else max_days
+    size, age = int(limits.max_mb * 1e6), limits.max_days
     archive = memory.evidence
-    gone, only = archive.prune(max_bytes=int(size * 1e6), max_days=age, dry_run=True)
+    gone, only = archive.prune(max_bytes=size, max_days=age, dry_run=True)
     lost = f", {only} of them the only copy: their agent has deleted it" if only else ""
     if gone and not dry_run:
         output.confirm(f"Delete {gone} archived conversations{lost}?", yes)
-        gone, _ = archive.prune(max_bytes=int(size * 1e6), max_days=age)
+        gone, _ = archive.prune(max_bytes=size, max_days=age)
     output.emit({"pruned": gone, "only_copies": only, "dry_run": dry_run})
     output.echo(f"{gone} archived conversations {'would go' if dry_run else 'gone'}{lost}")

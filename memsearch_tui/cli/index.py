@@ -307,7 +307,7 @@ def status(ctx: click.Context, of_index: bool = False, of_cost: bool = False) ->
 
 
 def gathered(memory: engine.Memory) -> dict[str, Any]:
-    """Return the values of the screen. Values that cannot be read are left out, with a warning."""
+    """Return the values that `status` shows. A value that cannot be read becomes a warning."""
     warnings: list[str] = []
     days = memory.days()
     service = engine.ServiceStatus(running=False)

@@ -8,12 +8,12 @@ from datetime import datetime
 from typing import Any
 
 import click
+import msgspec
 from memsearch_engine import Change, Conflict, Memory, MemsearchError, Note, UsageError, note_view
 
 from memsearch_tui import drafts
 from memsearch_tui.cli import output, terminal
 from memsearch_tui.cli.options import NOT_TEXT, as_json, as_text, day_of, scope
-from memsearch_tui.counted import many
 
 
 class _Bullets(click.Command):
@@ -232,22 +232,16 @@ def restore(change: int) -> None:
     default="markdown",
     show_default=True,
 )
-@click.option(
-    "--output", "-o", "target", type=click.Path(dir_okay=False), help="A file instead of stdout."
-)
 @scope
 @as_json
 def export(
     query: str | None,
     day: str | None,
     format_: str,
-    target: str | None,
     project: str | None,
     everything: bool,
 ) -> int:
     """Write entries as markdown or JSON."""
-    import msgspec
-
     memory = Memory(everything=everything, project=project)
     span = day_of(day) if day else ""
     if query:
@@ -262,12 +256,7 @@ def export(
         data = output.safe(
             "\n\n".join(f"<!-- {os.path.basename(note.path)} -->\n{note.content}" for note in notes)
         )
-    if target:
-        with open(target, "w", encoding="utf-8") as out:
-            out.write(data + "\n")
-        output.remark(f"{many(len(notes), 'entry')} written to {target}")
-    else:
-        terminal.echo(data)
+    terminal.echo(data)
     return 0 if notes else 1
 
 

@@ -304,7 +304,11 @@ def of_line(line: str, *roots: str) -> ComparedCommand | None:
         return None
     parts, operators = _parts(_STREAMS.sub(" ", bare))
     heads = [head for part in parts if (head := _head(part))]
-    changing = [head for head in heads if not _looks(head)]
+    changing = [
+        head
+        for head in heads
+        if head not in _LOOKING_HEADS and head.partition(" ")[0] not in _LOOKING
+    ]
     if not heads:
         return None
     is_masked = any(operator not in ("&&", "(", ")") for operator in operators)
@@ -314,10 +318,6 @@ def of_line(line: str, *roots: str) -> ComparedCommand | None:
         is_masked,
         not changing and not _WRITES.search(_STREAMS.sub(" ", whole)),
     )
-
-
-def _looks(head: str) -> bool:
-    return head in _LOOKING_HEADS or head.partition(" ")[0] in _LOOKING
 
 
 def _parts(text: str) -> tuple[list[list[str]], list[str]]:

@@ -255,13 +255,10 @@ def drop(home: Home, names: list[str]) -> int:
     return count
 
 
-def drop_of(home: Home, agent: str) -> int:
-    """Delete the waiting events of an agent that was uninstalled, and return how many."""
-    return (
+def drop_of(home: Home, agent: str) -> None:
+    """Delete the waiting events of an agent that was uninstalled."""
+    if names := [os.path.basename(e.path) for e in events(home) if e.agent == agent]:
         drop(home, names)
-        if (names := [os.path.basename(e.path) for e in events(home) if e.agent == agent])
-        else 0
-    )
 
 
 def _work(pipeline: CapturePipeline, outcome: QueueOutcome) -> None:

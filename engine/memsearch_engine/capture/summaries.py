@@ -16,7 +16,8 @@ from pathlib import Path
 
 import msgspec
 
-from memsearch_engine.agents.transcripts.locate import open_anchor
+from memsearch_engine.agents.transcripts.evidence import Archive
+from memsearch_engine.agents.transcripts.locate import known_folders, open_anchor
 from memsearch_engine.agents.transcripts.model import Turn
 from memsearch_engine.capture.clean import redacted
 from memsearch_engine.core.errors import (
@@ -340,9 +341,6 @@ def _unmark(journal: Journal, job: SummaryJob) -> None:
 
 def _turn(home: Home, job: SummaryJob) -> Turn:
     """Return the turn from the archive, which has no secrets, or else from the agent."""
-    from memsearch_engine.agents.transcripts.evidence import Archive
-    from memsearch_engine.agents.transcripts.locate import known_folders
-
     archived = Archive(home).get(job.agent, job.session, job.turn)
     if archived is not None:
         return archived

@@ -73,7 +73,7 @@ def as_lines(document: Document, lines: Iterable[str]) -> bytes:
 
 
 def joined(document: Document, lines: list[str]) -> bytes:
-    """*lines* as a block after one blank line."""
+    """Return *lines* as a block of the document, with one blank line before it."""
     newline = document.newline.encode()
     tail = document.data[-4:]
     if not document.data or tail.endswith(newline * 2):
@@ -146,7 +146,12 @@ def with_marks(document: Document, entry: Entry, marks: dict[str, str]) -> bytes
 
 
 def with_body(document: Document, entry: Entry, block: bytes, body: CleanText) -> bytes:
-    """Return *block*, the entry's bytes with any head, with another body."""
+    """Return the bytes of an entry with another body.
+
+    Args:
+        block: the entry's bytes; its head may have been changed already.
+        body: the new body.
+    """
     old = len(entry.raw) - (entry.body_start - entry.start)
     return block[: len(block) - old] + as_bytes(document, body)
 

@@ -154,8 +154,8 @@ class Undoable:
             )
         return [change for change in added if change.entry_id not in there]
 
-    def add_again(self, seq: int) -> str:
-        """Bring back a note that vanished, at the end of its day; undoable. Returns its id."""
+    def add_again(self, seq: int) -> None:
+        """Bring back a note that vanished, at the end of its day. It can be undone."""
         old = self.history.get(seq)
         if old is None:
             raise NotFound(f"no change {seq} in the history", "`memsearch history` lists them")
@@ -184,7 +184,6 @@ class Undoable:
                 [],
                 parse(block, day_name(old.path)).entries,
             )
-        return old.entry_id
 
     def _apply(
         self, change: Change, now: bytes, then: bytes, file_now: str, *, undone: bool

@@ -266,14 +266,13 @@ class Journal(Undoable):
 
     def mark_turn(
         self, memory: str, anchor: Anchor, mark: str, value: str, *, in_copies: bool = False
-    ) -> bool:
+    ) -> None:
         """Mark the entry of a turn that the person took back. It can be undone.
+
+        An entry that somebody edited, or whose marks were changed, stays as it is.
 
         Args:
             in_copies: also mark an entry that was made in another session with the same turn.
-
-        Returns:
-            False if somebody edited the entry or changed its marks. It then stays unchanged.
         """
         name = turn_id(anchor.agent, anchor.session, anchor.turn)
 
@@ -298,8 +297,7 @@ class Journal(Undoable):
             except (Conflict, NotFound):
                 continue
             self.origin.wrote([new.raw], CAPTURED)
-            return True
-        return False
+            return
 
     def turns(self, memory: str) -> KnownTurns:
         """The turns that a memory folder holds."""
@@ -374,7 +372,7 @@ class Journal(Undoable):
 
         return self.splice(memory, "mark", targets, change)
 
-    def upgrade(self, memory: str, target: Target, body: str | None) -> Entry:
+    def upgrade(self, memory: str, target: Target, body: str | None) -> None:
         """Settle a pending summary, and remove its mark. Undo treats it as part of the capture.
 
         Args:
@@ -392,7 +390,6 @@ class Journal(Undoable):
 
         entry = self.splice(memory, "edit", [target], change, undoable=False, decides=False)[0]
         self.origin.wrote([entry.raw], CAPTURED)
-        return entry
 
     def put_back(self, memory: str, target: Target, text: bytes) -> Entry:
         """Restore the bytes of an entry from the history. It can be undone."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime, timedelta
 
 import msgspec
@@ -132,63 +132,20 @@ def put_back(
     of_then = then.lasting | then.entries.keys()
     answer.hits = [hit for hit in answer.hits if hit.day or (hit.row.path, hit.id) in of_then]
     places = {(hit.row.path, hit.id): hit for hit in answer.hits}
-    terms = sorted(set(analyze.query_terms(request.text)))
-    idf = dict.fromkeys(terms, 1.0)
-    with contextlib.suppress(CatalogBroken):
-        idf = catalog.words.rarity(terms) if catalog is not None else idf
-    most = sum(idf.values()) or 1.0
-
-    def covered(row: Row) -> float:
-        return sum(idf[term] for term in idf.keys() & set(analyze.terms(row.embedded))) / most
-
+    covered = _coverage_of(request, catalog)
     hits = [hit for hit in answer.hits if (hit.row.path, hit.id) not in then.entries]
     for hit in hits:
         # these describe the current repository
         hit.row.stale = hit.row.stale_why = hit.row.unmerged = ""
+    why = [f"as of {then.known_from or then.day}"]
+    if then.known_from:
+        why.append(f"what was changed before {then.known_from} is forgotten")
     for (path, name), entry in then.entries.items():
-        of_longterm = os.path.basename(os.path.dirname(path)) if not day_of(path) else None
-        project = next(
-            (p for p in projects if belongs(path, p.memory) or p.id[:8] == of_longterm), None
-        )
-        rows = (
-            rows_of(project.id, entry, path, day_of(path)) if project and entry is not None else []
-        )
-        for row in rows:
-            row.kind = row.kind if row.day else LONGTERM_KINDS[os.path.basename(path)]
-        rows = [row for row in rows if request.admits(row)]
-        if not rows:
-            continue
-        best = max(rows, key=covered)
-        coverage, before = covered(best), places.get((path, name))
-        why = [f"as of {then.known_from or then.day}"]
-        why += (
-            [f"what was changed before {then.known_from} is forgotten"] if then.known_from else []
-        )
-        # words that were added later must not raise the score
-        now = covered(before.row) if before is not None else 0.0
-        share = min(1.0, coverage / now) if now else 1.0
-        if not share:
-            continue
-        if before is not None:
-            hits.append(
-                Hit(
-                    0,
-                    before.score * share,
-                    best,
-                    before.ranks,
-                    before.scores,
-                    [*before.reasons, *why],
-                    before.confidence,
-                )
-            )
-        elif request.is_empty or coverage >= _ENOUGH:
-            beside = next(
-                (hit for hit in hits if not request.is_empty and covered(hit.row) < coverage), None
-            )
-            score = (
-                beside.score + _BEFORE if beside else min((hit.score for hit in hits), default=1.0)
-            )
-            hits.append(Hit(0, score, best, {"lexical": 1}, {"coverage": round(coverage, 4)}, why))
+        rows = _rows_of_then(path, entry, projects)
+        admitted = [row for row in rows if request.admits(row)]
+        if admitted:
+            best, now = max(admitted, key=covered), places.get((path, name))
+            hits += _hits_of_then(best, now, hits, covered, why, everything=request.is_empty)
     if request.is_empty:
         hits.sort(key=lambda hit: (hit.day, hit.time), reverse=True)
     else:
@@ -198,3 +155,61 @@ def put_back(
     for hit in answer.hits:
         hit.supersedes = [name for name in hit.supersedes if name in names]
         hit.possibly_supersedes = [name for name in hit.possibly_supersedes if name in names]
+
+
+def _coverage_of(request: SearchRequest, catalog: Catalog | None) -> Callable[[Row], float]:
+    """Return the function that gives the share of a query's words in a chunk, rare words first."""
+    terms = sorted(set(analyze.query_terms(request.text)))
+    idf = dict.fromkeys(terms, 1.0)
+    with contextlib.suppress(CatalogBroken):
+        idf = catalog.words.rarity(terms) if catalog is not None else idf
+    most = sum(idf.values()) or 1.0
+    return lambda row: (
+        sum(idf[term] for term in idf.keys() & set(analyze.terms(row.embedded))) / most
+    )
+
+
+def _rows_of_then(path: str, entry: Entry | None, projects: list[Project]) -> list[Row]:
+    """The chunks of an entry of that day; none if it did not exist or is of no searched project."""
+    of_longterm = os.path.basename(os.path.dirname(path)) if not day_of(path) else None
+    project = next(
+        (p for p in projects if belongs(path, p.memory) or p.id[:8] == of_longterm), None
+    )
+    rows = rows_of(project.id, entry, path, day_of(path)) if project and entry is not None else []
+    for row in rows:
+        row.kind = row.kind if row.day else LONGTERM_KINDS[os.path.basename(path)]
+    return rows
+
+
+def _hits_of_then(
+    best: Row,
+    now: Hit | None,
+    hits: list[Hit],
+    covered: Callable[[Row], float],
+    why: list[str],
+    *,
+    everything: bool,
+) -> list[Hit]:
+    """The hit for an entry as it was; none if too few words of the query are in it.
+
+    Args:
+        best: the chunk of the entry that has most words of the query.
+        now: the hit for its current text, if there is one.
+        hits: the hits so far.
+        why: added to the hit's reasons.
+        everything: the query has no words.
+    """
+    coverage = covered(best)
+    # words that were added later must not raise the score
+    coverage_now = covered(now.row) if now is not None else 0.0
+    share = min(1.0, coverage / coverage_now) if coverage_now else 1.0
+    if not share:
+        return []
+    if now is not None:
+        reasons = [*now.reasons, *why]
+        return [Hit(0, now.score * share, best, now.ranks, now.scores, reasons, now.confidence)]
+    if not everything and coverage < _ENOUGH:
+        return []
+    beside = next((hit for hit in hits if not everything and covered(hit.row) < coverage), None)
+    score = beside.score + _BEFORE if beside else min((hit.score for hit in hits), default=1.0)
+    return [Hit(0, score, best, {"lexical": 1}, {"coverage": round(coverage, 4)}, why)]

@@ -13,7 +13,7 @@ from contextvars import Context, ContextVar, copy_context
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from memsearch_engine.core.errors import MemsearchError, NotFound, UsageError
-from memsearch_engine.core.home import Home
+from memsearch_engine.core.home import AgentFolders, Home
 from memsearch_engine.core.projects import Place, Project, locate, offline_project, projects_named
 
 if TYPE_CHECKING:  # a search through the service needs none of these
@@ -240,7 +240,6 @@ class Scope:
         """The known folders in which agents on this machine store their sessions."""
         if self._folders is None:
             from memsearch_engine.agents.transcripts.locate import known_folders
-            from memsearch_engine.core.home import AgentFolders
 
             roots: list[str] = []
             with contextlib.suppress(FileNotFoundError):  # the current folder is gone

@@ -93,7 +93,7 @@ def _value(given: object) -> Any:
 
 
 class CrushConversation(WholeConversation):
-    """A session of the database."""
+    """A session in the database of Crush."""
 
     #: The model has called tools and has not answered their results yet.
     _uses_tools = False

@@ -64,6 +64,7 @@ _OWN = frozenset(
 )
 _SUB_AGENTS = ("delegate", "subagent__execute_task", "dynamic_task__create_task")
 _SHELLS = ("developer__shell",)
+_REMOTE = re.compile(r"https?://(?!localhost\b|127\.|\[::1\])")
 _SHELL_OWNERSTORY = re.compile(r"<shell_history>\n.*?</shell_history>\n\n", re.S)
 _SENT_OFF = re.compile(r"Subagent ID: [^\n]*\n\n")
 _COMMANDS = ("/compact", "/summarize")
@@ -93,10 +94,6 @@ def _typed(blocks: list[dict[str, Any]]) -> str:
     if words.strip():
         return words
     return "[image]" if any(block.get("type") == "image" for block in blocks) else ""
-
-
-def _is_far(source: str) -> bool:
-    return bool(re.match(r"https?://(?!localhost\b|127\.|\[::1\])", source))
 
 
 def _extensions(data: Any) -> set[str]:
@@ -238,7 +235,7 @@ class GooseConversation(WholeConversation):
         if (
             (extension and extension not in self._own and extension != "memsearch")
             or name.endswith("web_scrape")
-            or (name == "read_image" and _is_far(text_of(source)))
+            or (name == "read_image" and _REMOTE.match(text_of(source)))
         ):
             turn.outside = True
         elif name in _SHELLS:  # a shell, by its own name

@@ -111,7 +111,7 @@ _FILE = re.compile(r"(.+?)\.jsonl(?:\.reset\.[^/]+)?")
 
 
 class OpenClawConversation(Conversation):
-    """A session of the database."""
+    """A session in the database of an OpenClaw agent."""
 
     def __init__(self, where: Session, cache: Path | None = None) -> None:
         super().__init__(where)
