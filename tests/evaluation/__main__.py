@@ -2,8 +2,8 @@
 
 Prints, each with 95 % intervals: the templated year and the two known voices, our own
 conversations, prompts (what is injected where a note is relevant, and where none is), and every
-*SET* that you bring: git checkouts (``repositories``), and files or checkouts of LoCoMo,
-LongMemEval, BEAM or sde-bench (``sessions``). Sets that are held out are not asked.
+*SET* that you bring: git checkouts (``repositories``, ``prompts``), and files or checkouts of
+LoCoMo, LongMemEval, BEAM or sde-bench (``sessions``). Sets that are held out are not asked.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import tempfile
 from itertools import islice
 from pathlib import Path
 
-from tests.evaluation import intervals, repositories, run, sessions, voices
-from tests.evaluation.recall import __main__ as prompts
+from tests.evaluation import intervals, prompts, repositories, run, sessions, voices
+from tests.evaluation.recall import __main__ as recall
 from tests.evaluation.recall import chats
 
 _WAYS = (("hybrid", "weighted"), ("bm25", "weighted"), ("dense", "weighted"))
@@ -31,6 +31,7 @@ def main() -> None:
     args.add_argument("--noise", type=int, default=440, help="distractors of each voice (440)")
     args.add_argument("--notes", type=int, default=800, help="notes of each repository (800)")
     args.add_argument("--queries", type=int, default=150, help="queries of each repository (150)")
+    args.add_argument("--prompts", type=int, default=50, help="prompts of each repository (50)")
     args.add_argument("--limit", type=int, help="only so many conversations of each file")
     args.add_argument("--only-sets", action="store_true", help="ask nothing but the sets given")
     args.add_argument("--folder", type=Path, help="keep the notes and their index here")
@@ -88,6 +89,9 @@ def own_sets(folder: Path, options: argparse.Namespace) -> dict[str, dict[str, l
     if ranks:
         together = repositories.pooled(ranks)
         print("\nRepositories\n" + intervals.report(ranks | {"together": together}), flush=True)
+        checkouts = list(filter(is_repository, options.sets))
+        print()
+        prompts.table(checkouts, folder, options.notes, options.prompts, options.model)
     return ranks
 
 
@@ -105,9 +109,9 @@ def injected(folder: Path, options: argparse.Namespace) -> None:
     asked = [
         one
         for voice in chats.voices()
-        for one in prompts.ask(folder / "prompts", voice, options.noise, options.model)
+        for one in recall.ask(folder / "prompts", voice, options.noise, options.model)
     ]
-    prompts.table("Prompts, known voices", asked)
+    recall.table("Prompts, known voices", asked)
     cases = [one for one in asked if one.right]
     none = [one for one in asked if not one.right]
     for what, right, n in (

@@ -45,16 +45,17 @@ WAYS = ("hybrid", "bm25", "dense")
 _NOTES, _QUERIES, _SEED = 800, 150, 41
 _DEPTH = 50
 _LEAST, _MOST = 80, 2_000  # characters of a body
-_LEAST_WORDS = 4  # of a query
+LEAST_WORDS = 4  # of a query
 _NEAR = 0.6  # shared terms (Jaccard) from which two bodies are near duplicates
 _TRAILER = re.compile(
     r"(?im)^\s*(?:[a-z][a-z-]+-by|cc|git-svn-id|change-id|fixe?[sd]?|close[sd]?|refs?|see|pr|"
     r"reviewed-on|bug|issue|link|cherry picked.*|\(cherry picked.*)\b:?.{0,3}(?:#|http|.*<|.*@).*$"
 )
 _CLOSES = re.compile(r"(?i)\b(?:fix(?:e[sd])?|close[sd]?|resolve[sd]?)\s+(?:#|https?://\S+/)(\d+)")
-_NUMBER = re.compile(r"\s*\(?#\d+\)?\.?\s*$")
+NUMBER = re.compile(r"\s*\(?#(\d+)\)?\.?\s*$")
 _CHANGE = re.compile(r"(?m)^\s*[*-]\s+(?P<text>(?:.+\n?)(?:[ \t]+[^*\s-].*\n?)*)")
-_ISSUE = re.compile(r"#(\d+)")
+_ISSUE = re.compile(r"#(\d+)|\b([0-9a-f]{40})\b")
+_REFERENCE = re.compile(r"\s*(?:[(\[]*(?:@[\w-]+|#\d+)[)\]]*|\b[0-9a-f]{40}\b)[:,]?")
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 
 
@@ -157,13 +158,13 @@ def made(
     terms: list[frozenset[str]] = []
     subjects: set[str] = set()
     for commit in commits(checkout):
-        subject = _plain(commit.subject)
+        subject = plain(commit.subject)
         own = frozenset(analyze.terms(commit.body))
         if (
             len(commit.body) < _LEAST
             or subject in subjects
-            or subject in _plain(commit.body)
-            or any(_jaccard(own, other) >= _NEAR for other in terms)
+            or subject in plain(commit.body)
+            or any(jaccard(own, other) >= _NEAR for other in terms)
         ):
             continue
         subjects.add(subject)
@@ -174,9 +175,9 @@ def made(
     asked = (
         _changes(checkout, chosen)
         if changelog
-        else [Asked(_NUMBER.sub("", commit.subject), commit.id) for commit in chosen]
+        else [Asked(NUMBER.sub("", commit.subject), commit.id) for commit in chosen]
     )
-    asked = [one for one in asked if len(analyze.terms(one.text)) >= _LEAST_WORDS]
+    asked = [one for one in asked if len(analyze.terms(one.text)) >= LEAST_WORDS]
     sample = random.Random(_SEED).sample(asked, min(queries, len(asked)))
     return chosen[::-1], sample
 
@@ -187,30 +188,36 @@ def _changes(checkout: Path, chosen: list[Commit]) -> list[Asked]:
     for commit in chosen:
         for issue in commit.closes:
             closing.setdefault(issue, []).append(commit.id)
-    listed = _git(checkout, "ls-tree", "--name-only", "HEAD").splitlines()
-    names = [n for n in listed if re.match(r"(?i)(changelog|changes|history|news)\b", n)]
-    asked = {}
-    for name in names:
-        for change in _CHANGE.finditer(_git(checkout, "show", f"HEAD:{name}")):
-            text = " ".join(change["text"].split())
-            for issue in _ISSUE.findall(text):
-                if len(by := closing.get(issue, [])) == 1:
-                    plain = _LINK.sub("", text).strip(" :,;`*")
-                    plain = re.sub(r"^\(?#\d+\)?[:,]?\s*", "", plain)
-                    asked[by[0]] = Asked(plain, by[0])
-    return list(asked.values())
+    return list(
+        {
+            by[0]: Asked(text, by[0])
+            for text, named in changes(checkout)
+            for issue in named
+            if len(by := closing.get(issue, [])) == 1
+        }.values()
+    )
 
 
-def _git(checkout: Path, *arguments: str) -> str:
+def changes(checkout: Path) -> Iterator[tuple[str, list[str]]]:
+    """The items of all changelogs without references, and the issues or commits that each names."""
+    for name in git(checkout, "ls-tree", "-r", "--name-only", "HEAD").splitlines():
+        if re.match(r"(?i)(changelog|changes|history|news)\b", name.rpartition("/")[2]):
+            for change in _CHANGE.finditer(git(checkout, "show", f"HEAD:{name}")):
+                text = " ".join(change["text"].split())
+                if named := [one for found in _ISSUE.findall(text) for one in found if one]:
+                    yield _REFERENCE.sub("", _LINK.sub("", text)).strip(" :,;`*("), named
+
+
+def git(checkout: Path, *arguments: str) -> str:
     done = subprocess.run(["git", "-C", str(checkout), *arguments], capture_output=True, check=True)
     return done.stdout.decode("utf-8", "replace")
 
 
-def _plain(text: str) -> str:
-    return " ".join(analyze.terms(_NUMBER.sub("", text)))
+def plain(text: str) -> str:
+    return " ".join(analyze.terms(NUMBER.sub("", text)))
 
 
-def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
+def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
     shared = len(one & other)
     return shared / max(1, len(one) + len(other) - shared)
 
@@ -238,8 +245,8 @@ def write(folder: Path, notes: list[Commit]) -> dict[tuple[str, str], str]:
 @contextlib.contextmanager
 def world(
     folder: Path, notes: list[Commit], model: str = ""
-) -> Iterator[tuple[Catalog, VectorIndex, Project, dict[tuple[str, str], str]]]:
-    """Index *notes* under *folder*, or open what is there."""
+) -> Iterator[tuple[Home, Project, Catalog, VectorIndex, dict[tuple[str, str], str]]]:
+    """Index *notes* under *folder*, or open what is there. The last value is that of ``write``."""
     settings = Settings()
     settings.embedding.model = model
     home = Home(folder / f"home-{Path(model).name or 'default'}").ensure()
@@ -253,7 +260,7 @@ def world(
         space.embed(space.missing(catalog, project.id))
         space.reconcile(catalog, project.id, project.collection)
         compare_all(catalog, space, project)
-        yield catalog, space, project, places
+        yield home, project, catalog, space, places
     finally:
         space.close()
         catalog.close()
@@ -264,7 +271,7 @@ def ask(
 ) -> dict[str, list[int]]:
     """Way -> the rank of each query's right note, 0 where it is not among the first 50."""
     ranks: dict[str, list[int]] = {way: [] for way in WAYS}
-    with world(folder, notes, model) as (catalog, space, project, places):
+    with world(folder, notes, model) as (_, project, catalog, space, places):
         for query in queries:
             asked = SearchRequest.of_words(query.text, limit=_DEPTH)
             for way in WAYS:

@@ -11,6 +11,7 @@ from the notes (the newest version of it, if it was changed), and no note is rel
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import re
 import statistics
@@ -27,12 +28,12 @@ from memsearch_engine.injection.action import ActionAdviser, select
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.search import hybrid
 from memsearch_engine.search.hits import Answer
-from memsearch_engine.search.request import SearchRequest
 from memsearch_engine.search.retrieve import Sources
 
 from tests.evaluation.confidence import area, fit, held_out
 from tests.evaluation.recall import chats, linked
 from tests.evaluation.recall.imported import world
+from tests.evaluation.recall.sent import Sent, send
 
 _FOLDS = 10
 #: Number of hits among which a note that is not rated is looked for.
@@ -173,63 +174,43 @@ def ask(folder: Path, voice: chats.Voice, noise: int, model: str = "") -> list[A
     """Send every prompt of a voice, and return the injections."""
     turns, decided = chats.injected(voice, noise)
     found = []
-    with world(folder, voice, turns, model=model) as (home, project, catalog, space):
-        origin, limits = Origin(home), Settings().recall
+    with (
+        world(folder, voice, turns, model=model) as (home, project, catalog, space),
+        contextlib.closing(Origin(home)) as origin,
+    ):
         sources = Sources(catalog, space, [project])
         for case in [*voice.cases, *voice.none]:
             said = [turn.entry for turn in decided.get(case["id"], [])]
             start = time.perf_counter()
-            query = prompt.prompt_query(case["prompt"], home, leaves=False)
-            assert query, case
-            answer = prompt.without_questions(hybrid.search(sources, query))
-            features = list(zip([hit.id for hit in answer.hits], judge.features(answer.hits)))
-            topics = prompt.rate(catalog, space, project, answer)
-            injection, notes = prompt.select(
-                home,
-                limits,
-                origin,
-                project.memory,
-                answer,
-                query.text,
-                "codex",
-                case["id"],
-                topics,
-            )
+            sent = send(home, project, catalog, space, origin, case["prompt"], case["id"])
             took = (time.perf_counter() - start) * 1000
+            assert sent, case
             right, superseded = (said[-1] if said else ""), (said[0] if len(said) > 1 else "")
-            injected = [note.entry for note in notes]
             found.append(
                 Asked(
                     voice.name,
                     case,
                     right,
                     superseded,
-                    answer,
-                    features,
-                    injected,
-                    injection.tokens,
+                    sent.answer,
+                    sent.features,
+                    [note.entry for note in sent.notes],
+                    sent.injection.tokens,
                     took,
-                    _stage(sources, query, right, answer, injection) if right else "",
+                    _stage(sources, sent, right) if right else "",
                 )
             )
-        origin.close()
     return found
 
 
-def _stage(
-    sources: Sources,
-    query: SearchRequest,
-    right: str,
-    answer: Answer,
-    injection: prompt.PromptInjection,
-) -> str:
+def _stage(sources: Sources, sent: Sent, right: str) -> str:
     """Where the right note of a prompt was lost: in retrieval, by its confidence or by a rule."""
-    places = [hit.id for hit in answer.hits]
+    places = [hit.id for hit in sent.answer.hits]
     if right not in places:
-        deep = [hit.id for hit in hybrid.search(sources, query.with_(limit=_DEPTH)).hits]
+        deep = [hit.id for hit in hybrid.search(sources, sent.query.with_(limit=_DEPTH)).hits]
         at = "11 to 20" if right in deep[: prompt.FETCHED] else f"21 to {_DEPTH}"
         return f"retrieved at {at}" if right in deep else f"not among {_DEPTH}"
-    reason = next(one.held for one in injection.considered if one.id == right)
+    reason = next(one.held for one in sent.injection.considered if one.id == right)
     if not reason:
         return "injected"
     place = places.index(right) + 1
