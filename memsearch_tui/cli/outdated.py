@@ -4,6 +4,8 @@ those that a newer note supersedes (``trace``, ``supersession``).
 
 from __future__ import annotations
 
+import contextlib
+import re
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any
@@ -11,11 +13,13 @@ from typing import Any
 import click
 import memsearch_engine as engine
 
-from memsearch_tui.cli import output
+from memsearch_tui.cli import output, results, terminal
 from memsearch_tui.cli.find import supersessions
 from memsearch_tui.cli.options import as_json, memory_at, scope
 from memsearch_tui.cli.review import print_cases
 from memsearch_tui.counted import many
+
+_ID = re.compile("[0-9a-f]{6,}")  # of a note, or its beginning
 
 
 @click.command(
@@ -198,6 +202,7 @@ def _finding(finding: engine.ReferenceState) -> dict[str, object]:
     epilog=(
         "\b\nExamples:\n"
         "  memsearch trace CATALOG_CACHE_TTL\n"
+        "  memsearch trace 3fa9c1d2                  the topic of a note\n"
         "  memsearch trace 'when may we deploy' --json"
     )
 )
@@ -211,9 +216,10 @@ def trace(query: tuple[str, ...]) -> int:
     `memsearch supersede` marks a note for good.
     """
     memory = engine.Memory()
-    words = memory.supersession.trace(" ".join(query))
+    topic, note = _topic(memory, query)
+    words = memory.supersession.trace("" if note else topic, note=note)
     days = {word.row.entry_id: word.row.day for word in words}
-    endings = _endings(memory, [word.row for word in words], " ".join(query))
+    endings = _endings(memory, [word.row for word in words], topic)
     notes = [
         {
             **_entry_json(word.row),
@@ -241,21 +247,34 @@ def trace(query: tuple[str, ...]) -> int:
                     ),
                     "",
                 )
-                output.echo(
-                    output.style(
-                        f"  supersedes {older} of {days[older]} ({sure:.0%}"
-                        f" sure){output.safe(why)}",
-                        "dim",
-                    )
+                _say_wrapped(
+                    f"  supersedes {older} of {days[older]} ({sure:.0%} sure){output.safe(why)}",
+                    "dim",
                 )
         for line in row.text.splitlines():
             if line.strip() and not line.startswith(("#", "<!--")):
-                output.echo(f"  {output.safe(line)}")
+                _say_wrapped(f"  {output.safe(line)}")
         if ending := endings.get(row.entry_id):
-            output.echo(f"  → {output.safe(ending)}")
+            _say_wrapped(f"  → {output.safe(ending)}")
     if len(words) == 1:
         output.say("no other note supersedes it, and it supersedes none")
     return output.exit_code(words, "nothing found")
+
+
+def _topic(memory: engine.Memory, words: tuple[str, ...]) -> tuple[str, str]:
+    """Return the text of a topic and, if *words* are the id of a note, the whole id."""
+    if len(words) == 1 and _ID.fullmatch(words[0]):
+        with contextlib.suppress(engine.MemsearchError):  # no note has it: it is a word
+            note = memory.note(words[0])
+            return note.title, note.id
+    return " ".join(words), ""
+
+
+def _say_wrapped(line: str, role: str = "") -> None:
+    """Print a line, broken at words if a person reads it."""
+    is_read = terminal.is_read_by_a_person()
+    for part in results.wrapped(line, output.width()) if is_read else [line]:
+        output.echo(output.style(part, role) if role else part)
 
 
 def _endings(memory: engine.Memory, rows: list[engine.Row], query: str) -> dict[str, str]:

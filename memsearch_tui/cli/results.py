@@ -316,7 +316,7 @@ def session_lines(answer: dict[str, Any], width: int) -> Lines:
         if len(one["hits"]) > _NOTES_SHOWN:
             block.append(style(f"  and {len(one['hits']) - _NOTES_SHOWN} more", "dim"))
         ending = f"  → {safe(one['ending'])}" if one["ending"] else ""
-        block += _wrapped(ending, width)
+        block += wrapped(ending, width)
         gap = "\n" if number + 1 < len(sessions) else ""
         lines.append(("out", "\n".join(block) + gap))
     if not sessions:
@@ -370,7 +370,8 @@ def section_lines(section: dict[str, Any], width: int, *, raw: bool = False) -> 
         what, role = ("Superseded by", "warn") if link["is_newer"] else ("Supersedes", "dim")
         # not cut: a newer note's title may be the answer
         text = f"{what}: {link['entry_id']} of {link['day']}, {safe(link['title'])}"
-        lines.append(style(f"{text} ({safe(link['why'])})", role))
+        text = f"{text} ({safe(link['why'])})"
+        lines += [style(part, role) for part in ([text] if raw else wrapped(text, width))]
     lines += [style(f"Since then: {safe(words)}", "warn") for words in section["stale"]]
     if section["unmerged"]:
         lines.append(style(f"Unmerged: {safe(section['unmerged'])}", "warn"))
@@ -413,11 +414,12 @@ def markdown_lines(text: str, width: int) -> list[str]:
         elif "|" in line or cells(line) <= width:
             lines.append(_inline(line))
         else:
-            lines += [_inline(part) for part in _wrapped(line, width)]
+            lines += [_inline(part) for part in wrapped(line, width)]
     return lines
 
 
-def _wrapped(line: str, width: int) -> list[str]:
+def wrapped(line: str, width: int) -> list[str]:
+    """Return a line in lines of *width* columns, broken at words."""
     import textwrap
 
     item = re.match(_ITEM, line)

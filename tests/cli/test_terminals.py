@@ -11,7 +11,7 @@ import sys
 import pytest
 from memsearch_engine import Memory
 
-from memsearch_tui.cli import terminal
+from memsearch_tui.cli import outdated, results, terminal
 from memsearch_tui.cli.group import run
 from tests.conftest import Box
 
@@ -85,6 +85,27 @@ def test_titles_are_cut_to_the_terminal(shell, columns, capsys):
             assert terminal.cells(line) <= most, (command, line)
         if columns < 200:
             assert "…" in out, command
+
+
+@pytest.mark.parametrize("columns", [40, 60])
+def test_notes_break_at_words_where_a_person_reads_them(shell, columns, capsys):
+    text = "- The pool has ten connections, because more of them only wait for the same lock"
+    shell.setenv("COLUMNS", str(columns))
+    shell.setattr(terminal, "is_read_by_a_person", lambda: True)
+    outdated._say_wrapped(f"  {text}", "dim")
+    link = {"entry_id": "1" * 12, "day": "2026-05-01", "title": text, "why": "", "is_newer": True}
+    section = {
+        **dict.fromkeys(("entry_id", "day", "time", "agent", "author", "unmerged"), ""),
+        "stale": [],
+        "content": text,
+        "display": {"anchor": None, "supersession": [link]},
+    }
+    lines = [
+        line for _, block in results.section_lines(section, columns) for line in block.split("\n")
+    ]
+    lines += capsys.readouterr().out.splitlines()
+    assert len(lines) > 8 and all(len(line) <= columns for line in lines), lines
+    assert {word for line in lines for word in line.split()} >= set(text.split())
 
 
 def test_every_command_ends_in_twenty_columns(shell, capsys):

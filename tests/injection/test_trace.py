@@ -23,6 +23,9 @@ def test_a_topic_is_traced_in_order_with_what_supersedes_what(box: Box):
         and newer["replaces"][older["entry_id"]] >= 0.6
     )
     assert found["now"] == newer["entry_id"] and "bottom-up" in newer["content"]
+    for name in (older["entry_id"], newer["entry_id"][:8]):  # also from the id of a note
+        by_id = box.ok("trace", name, "--json").json
+        assert by_id["now"] == found["now"] and len(by_id["words"]) == 2
     shown = box.ok("trace", "reconciliation method of shops and regions").out
     assert (
         shown.index("MinT")
