@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import msgspec
 
 from memsearch_engine.agents.transcripts.evidence import shortened
@@ -23,7 +25,7 @@ def redacted(turn: Turn, home: Home) -> Turn:
     clean.tools = [
         msgspec.structs.replace(
             tool,
-            name=redact(tool.name, home)[0],
+            name=_name(tool.name, home),
             input=redact(shortened(tool.input), home)[0],
             output=redact(shortened(without_injected(tool.output)), home)[0],
         )
@@ -41,10 +43,16 @@ def without_secrets(turn: Turn, home: Home) -> Turn:
     clean.tools = [
         msgspec.structs.replace(
             tool,
-            name=redact(tool.name, home)[0],
+            name=_name(tool.name, home),
             input=redact(tool.input, home)[0],
             output=redact(without_injected(tool.output), home)[0],
         )
         for tool in turn.tools
     ]
     return clean
+
+
+@lru_cache(maxsize=256)
+def _name(tool: str, home: Home) -> str:
+    """The name of a tool without secrets. A few names recur in nearly all calls."""
+    return redact(tool, home)[0]
