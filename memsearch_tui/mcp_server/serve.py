@@ -1,9 +1,9 @@
 """Runs the server: over standard input and output for one agent's session, or over HTTP on this
 machine with a token.
 
-Over standard input and output, it answers messages that the SDK leaves unanswered, and ends with
-its client. If a client is killed while another process holds the pipe, the input is not closed;
-therefore the parent process is watched.
+It answers messages that the SDK leaves unanswered or answers with a validator's dump. Over standard
+input and output, it ends with its client. If a client is killed while another process holds the
+pipe, the input is not closed; therefore the parent process is watched.
 """
 
 from __future__ import annotations
@@ -20,7 +20,13 @@ from typing import Any
 import anyio
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
-from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError
+from mcp.types import (
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    ErrorData,
+    JSONRPCError,
+    jsonrpc_message_adapter,
+)
 from memsearch_engine import Home, Unreachable
 from pydantic import ValidationError
 
@@ -70,25 +76,56 @@ def token(home: Home) -> str:
 
 
 class Gate:
-    """ASGI middleware that rejects requests without the token."""
+    """ASGI middleware that rejects requests without the token and invalid messages."""
 
     def __init__(self, app: _App, token: str) -> None:
         self._app, self._wanted = app, b"Bearer " + token.encode()
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
-        """Pass a request with the token on to the app, and answer others with 401."""
+        """Pass a valid request with the token on to the app, and answer others with 401 or 400."""
         brought = dict(scope.get("headers", ())).get(b"authorization", b"")
         if scope["type"] != "lifespan" and not hmac.compare_digest(brought, self._wanted):
-            body = b'{"error":"this server wants the token that `memsearch mcp --http` names"}'
-            headers = [
-                (b"content-type", b"application/json"),
-                (b"content-length", b"%d" % len(body)),
-                (b"www-authenticate", b"Bearer"),
-            ]
-            await send({"type": "http.response.start", "status": 401, "headers": headers})
-            await send({"type": "http.response.body", "body": body})
+            text = b'{"error":"this server wants the token that `memsearch mcp --http` names"}'
+            await _answer(send, 401, text, (b"www-authenticate", b"Bearer"))
             return
+        if scope.get("method") == "POST":
+            body, receive = await _read(receive)
+            if refused := _refused(body.decode("utf-8", "replace")):
+                await _answer(send, 400, refused.model_dump_json(by_alias=True).encode())
+                return
         await self._app(scope, receive, send)
+
+
+async def _answer(send: Any, status: int, body: bytes, *more: tuple[bytes, bytes]) -> None:
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", b"%d" % len(body)),
+        *more,
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def _read(receive: Any) -> tuple[bytes, Any]:
+    """Return the body of a request, and a *receive* that gives it once more."""
+    messages = [await receive()]
+    while messages[-1].get("more_body"):
+        messages.append(await receive())
+    body = b"".join(message.get("body", b"") for message in messages)
+
+    async def again() -> Any:
+        return messages.pop(0) if messages else await receive()
+
+    return body, again
+
+
+def _refused(text: str) -> JSONRPCError | None:
+    """Return the answer to a text that is no message of the protocol, or None."""
+    try:
+        jsonrpc_message_adapter.validate_json(text if _has_valid_id(text) else "{}", by_name=False)
+    except ValidationError as error:
+        return refusal(error)
+    return None
 
 
 def over_http(home: Home, port: int, folder: str, announce: Callable[[str], None]) -> None:
@@ -171,13 +208,13 @@ class _Answering:
 
 
 def refusal(error: Exception) -> JSONRPCError:
-    """Return the answer to a line that is not JSON, or not a message of the protocol."""
+    """Return the answer to a text that is not JSON, or not a message of the protocol."""
     found = error.errors(include_url=False) if isinstance(error, ValidationError) else []
     if not found or found[0]["type"] == "json_invalid":
         return JSONRPCError(
             jsonrpc="2.0",
             id=None,
-            error=ErrorData(code=PARSE_ERROR, message="this line is not JSON"),
+            error=ErrorData(code=PARSE_ERROR, message="this is not JSON"),
         )
     names = [one["input"].get("id") for one in found if isinstance(one["input"], dict)]
     known = next(

@@ -468,6 +468,41 @@ def test_over_http_only_with_the_token_and_from_this_machine(full, address):
     asyncio.run(go())
 
 
+@pytest.mark.slow
+def test_over_http_what_is_no_request_gets_an_error(full, address):
+    token = (full.home.root / "mcp.token").read_text().strip()
+    headers = {
+        "Authorization": f"Bearer {token}",
+        "Accept": "application/json, text/event-stream",
+        "Content-Type": "application/json",
+    }
+    ping = {"jsonrpc": "2.0", "method": "ping"}
+
+    def answered(text: str) -> tuple[int, object, int]:
+        answer = httpx2.post(address, content=text, headers=headers)
+        assert "pydantic" not in answer.text
+        error = answer.json()
+        return answer.status_code, error["id"], error["error"]["code"]
+
+    assert answered("{oops") == (400, None, -32700)
+    assert answered(json.dumps([ping | {"id": 1}])) == (400, None, -32600)  # MCP has no batches
+    assert answered('{"id": 7}') == (400, 7, -32600)
+    for wrong in (None, True, 1.5, {}):
+        assert answered(json.dumps(ping | {"id": wrong})) == (400, None, -32600)
+    hello = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "t", "version": "1"},
+    }
+    start = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
+    first = httpx2.post(address, json=start, headers=headers)
+    assert first.status_code == 200
+    session = headers | {"Mcp-Session-Id": first.headers["mcp-session-id"]}
+    ready = {"jsonrpc": "2.0", "id": None, "method": "notifications/initialized"}
+    assert httpx2.post(address, json=ready, headers=session).status_code == 202
+    assert httpx2.post(address, json=ping | {"id": 2}, headers=session).status_code == 200
+
+
 def test_without_the_extra_it_says_how_to_get_it(box, tmp_path):
     (tmp_path / "sitecustomize.py").write_text(
         "import importlib.util as u\nfind = u.find_spec\n"

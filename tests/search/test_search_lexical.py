@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
+
 import pytest
 from memsearch_engine import Memory
+from memsearch_engine.index import analyze
+from memsearch_engine.index.catalog import Catalog
 
 
 def test_one_letter_gives_the_notes_indexed_last_that_begin_a_word_with_it(box):
@@ -43,6 +48,33 @@ def test_notes_in_a_script_without_blanks_are_found_by_a_part_of_their_words(box
             assert memory.queries.lexical(query).hits[0].row.day == f"2026-01-0{number}"
     finally:
         memory.close()
+
+
+def test_notes_in_such_a_script_that_an_earlier_version_indexed_are_read_again_once(box):
+    thai = "เราตัดสินใจให้เซิร์ฟเวอร์ทดสอบใช้พอร์ต"
+    box.write("2026-01-01", f"### 10:00\n- {thai}\n")
+    box.write("2026-01-02", "### 10:00\n- The port is 8443\n")
+    box.index()
+    box.ok("service", "stop")
+    with contextlib.closing(sqlite3.connect(box.home.cache_db)) as db, db:
+        db.execute("DROP TABLE IF EXISTS pairs")
+        # the terms of 0.5.0: one of the whole sentence
+        found = db.execute("SELECT id FROM chunks WHERE text LIKE ?", (f"%{thai}%",)).fetchone()
+        db.execute("UPDATE words SET terms=?, written=? WHERE rowid=?", (thai, thai, *found))
+
+    def rows() -> dict[str, int]:
+        with contextlib.closing(sqlite3.connect(box.home.cache_db)) as db:
+            return dict(db.execute("SELECT day, id FROM files").fetchall())
+
+    before = rows()
+    box.index()
+    with contextlib.closing(Catalog(box.home.cache_db)) as catalog:
+        assert analyze.terms(thai) in catalog.terms(range(9)).values()
+    after = rows()
+    assert after["2026-01-02"] == before["2026-01-02"] and len(after) == 2
+    box.ok("service", "stop")
+    box.index()
+    assert rows() == after
 
 
 @pytest.mark.slow

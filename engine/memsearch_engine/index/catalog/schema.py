@@ -96,6 +96,21 @@ INSERT INTO taken_in (project) SELECT DISTINCT project FROM files;
 COMMIT;
 """
 
+#: Earlier versions made one term of a sentence in Thai, Lao, Burmese or Khmer. The next scan reads
+#: the files with such text again. The table says that this was done.
+_PAIRS = """
+BEGIN;
+CREATE TABLE pairs (file INTEGER PRIMARY KEY);
+INSERT INTO pairs (file) SELECT DISTINCT e.file FROM chunks c JOIN entries e ON e.id=c.entry
+  WHERE c.embedded GLOB '*[\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff]*';
+DELETE FROM taken_in WHERE project IN (SELECT project FROM files WHERE id IN pairs);
+DELETE FROM words WHERE rowid IN
+  (SELECT c.id FROM chunks c JOIN entries e ON e.id=c.entry WHERE e.file IN pairs);
+DELETE FROM files WHERE id IN pairs;
+DELETE FROM pairs;
+COMMIT;
+"""
+
 #: The columns of a ``Row``, in the order of its fields: a chunk with its entry and its file.
 ROW_COLUMNS = """c.id, c.chunk_id, c.text, c.embedded, c.start_line, c.end_line, c.part,
  e.entry_id, e.hash, e.project, e.day, e.time, e.agent, e.session, e.turn, e.kind, e.heading,
@@ -154,6 +169,8 @@ def _upgrade(db: sqlite3.Connection) -> None:
         db.executescript(_OUTLINES)
     if not _count_tables(db, "taken_in"):
         db.executescript(_SCANNED)
+    if not _count_tables(db, "pairs"):
+        db.executescript(_PAIRS)
 
 
 def _has_column(db: sqlite3.Connection, table: str, column: str) -> bool:
