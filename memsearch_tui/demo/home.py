@@ -6,6 +6,7 @@ consolidation that is pending review.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Iterable
@@ -23,7 +24,7 @@ from memsearch_engine.core.home import Home
 from memsearch_engine.core.llm import spend
 from memsearch_engine.core.llm.reply import Reply, estimate
 from memsearch_engine.core.project_registry import Registry
-from memsearch_engine.core.projects import locate
+from memsearch_engine.core.projects import Project, locate
 from memsearch_engine.core.settings_schema import LlmSettings
 from memsearch_engine.core.state import using
 from memsearch_engine.injection import injection_log
@@ -69,74 +70,75 @@ _CONTESTED = (
 
 def fill(root: Path, made: Demo, end: date) -> None:
     """Fill ``root/home`` with the data that a first look at the app needs."""
-    home, turns, projects = Home(root / "home").ensure(), made.captured, made.projects
-    archive = Archive(home)
-    for story in turns:
-        is_archived = story.id in _LESSONS or story.tools or story.day < _ARCHIVED_DAYS
-        if story.agent != "claude-code" and is_archived:
-            archive.put(_turn(story, projects[story.project], end))
-    archive.close()
-    actions = ActionIndex(home)
-    for story in turns:
-        folder = projects[story.project]
-        turn = _turn(story, folder, end)
-        for tool in turn.tools:
-            path, _, said = tool.input.partition(": ")
-            if said and tool.name.lower() in (
-                "edit",
-                "write",
-                "apply_patch",
-            ):
-                # the story's edits as text
-                tool.input = json.dumps({"file_path": path})
-        actions.put(
-            turn, locate(folder, home).memory, story.entry_id, CapturePipeline.started(turn)
-        )
-    actions.close()
+    home, projects = Home(root / "home").ensure(), made.projects
+    _archive(home, made, end)
+    _act(home, made, end)
     _weeks(home, made, end)
     _contest(home, made, end)
-    known = Registry(home)
-    names = {name: known.at(locate(path, home)) for name, path in projects.items()}
-    known.close()
-    origin = Origin(home)
-    for project in names.values():
-        origin.trust(project.memory)
-    origin.close()
-    learned = datetime(end.year, end.month, end.day, tzinfo=UTC).timestamp()
+    with contextlib.closing(Registry(home)) as known:
+        names = {name: known.at(locate(path, home)) for name, path in projects.items()}
+    with contextlib.closing(Origin(home)) as origin:
+        for project in names.values():
+            origin.trust(project.memory)
+    _learn(home, made, end, names)
+    remember(home, "Answers in British English")
+
+
+def _archive(home: Home, made: Demo, end: date) -> None:
+    """Archive the conversations that no agent of the demo stores."""
+    with contextlib.closing(Archive(home)) as archive:
+        for story in made.captured:
+            is_archived = story.id in _LESSONS or story.tools or story.day < _ARCHIVED_DAYS
+            if story.agent != "claude-code" and is_archived:
+                archive.put(_turn(story, made.projects[story.project], end))
+
+
+def _act(home: Home, made: Demo, end: date) -> None:
+    """Record what the agents did in each turn."""
+    with contextlib.closing(ActionIndex(home)) as actions:
+        for story in made.captured:
+            folder = made.projects[story.project]
+            turn = _turn(story, folder, end)
+            for tool in turn.tools:
+                path, _, said = tool.input.partition(": ")
+                if said and tool.name.lower() in ("edit", "write", "apply_patch"):
+                    # the story's edits as text
+                    tool.input = json.dumps({"file_path": path})
+            started = CapturePipeline.started(turn)
+            actions.put(turn, locate(folder, home).memory, story.entry_id, started)
+
+
+def _learn(home: Home, made: Demo, end: date, projects: dict[str, Project]) -> None:
+    """Write what sessions taught, and propose it for the long-term memory."""
+    today = datetime(end.year, end.month, end.day, tzinfo=UTC)
     hunks: list[Hunk] = []
     with using(home, SCHEMA) as db:
-        for story in turns:
-            if lesson := _LESSONS.get(story.id):
-                project = names[story.project]
-                name = id_of(story.agent, story.session_id)
-                when = datetime(end.year, end.month, end.day, tzinfo=UTC) - timedelta(
-                    days=story.day
-                )
-                memory = SessionMemory(
-                    id=name,
-                    agent=story.agent,
-                    session=story.session_id,
-                    project=project.id,
-                    project_name=project.name,
-                    cwd=project.root,
-                    path="",
-                    watermark=when.timestamp(),
-                    raw_memory=f"- (project) {lesson}",
-                    summary="\n".join(f"- {bullet}" for bullet in story.bullets),
-                    slug="",
-                    made=learned,
-                )
-                SessionMemories.put(db, memory)
-                heading, line = (
-                    f"## Project {project.name} ({project.id[:8]})",
-                    f"- {lesson} [mem:{name}]",
-                )
-                hunks += [
-                    Hunk(len(hunks) + n + 1, path, heading, [], [], [line], [name])
-                    for n, path in enumerate(("MEMORY.md", "memory_summary.md"))
-                ]
-    review.propose(home, review.Proposal(learned, hunks, model="demo"))
-    remember(home, "Answers in British English")
+        for story in made.captured:
+            if not (lesson := _LESSONS.get(story.id)):
+                continue
+            project, name = projects[story.project], id_of(story.agent, story.session_id)
+            memory = SessionMemory(
+                id=name,
+                agent=story.agent,
+                session=story.session_id,
+                project=project.id,
+                project_name=project.name,
+                cwd=project.root,
+                path="",
+                watermark=(today - timedelta(days=story.day)).timestamp(),
+                raw_memory=f"- (project) {lesson}",
+                summary="\n".join(f"- {bullet}" for bullet in story.bullets),
+                slug="",
+                made=today.timestamp(),
+            )
+            SessionMemories.put(db, memory)
+            heading = f"## Project {project.name} ({project.id[:8]})"
+            line = f"- {lesson} [mem:{name}]"
+            hunks += [
+                Hunk(len(hunks) + n + 1, path, heading, [], [], [line], [name])
+                for n, path in enumerate(("MEMORY.md", "memory_summary.md"))
+            ]
+    review.propose(home, review.Proposal(today.timestamp(), hunks, model="demo"))
 
 
 def _contest(home: Home, made: Demo, end: date) -> None:

@@ -164,22 +164,9 @@ def _run(
     *,
     edits: bool,
 ) -> Reply:
-    part = agent_registry.part(agent, "cli")
-    if part is None:
-        raise ModelError(
-            f"{agent or 'this agent'} has no command line that answers without a trace", again=False
-        )
-    program = shutil.which(agent_registry.agent(agent).program)
-    if not program:
-        raise ModelError(f"the command line of {agent} is not on the PATH", again=False)
-    asks: AgentCli = part.Cli()
-    if edits and not asks.edits_files:
-        raise ModelError(f"{agent} can't be kept to one folder", again=False)
-    program = os.path.abspath(program)
+    asks, program = _command_line(agent, edits=edits)
     # imported here: otherwise every command that writes a note would pay for TLS
-    from memsearch_engine.core import (
-        network,
-    )
+    from memsearch_engine.core import network
 
     network.check(os.path.basename(program))
     with (
@@ -189,15 +176,6 @@ def _run(
         tempfile.TemporaryFile() as complaints,
     ):
         call = asks.call(Path(private), program, model, system, text, edits=edits)
-        environment = {
-            name: value for name, value in os.environ.items() if name not in call.without
-        }
-        # switches our own hooks off in the call
-        environment |= {
-            "MEMSEARCH_DISABLE": "1",
-            "TMPDIR": private,
-            **call.environment,
-        }
         asked.write(call.stdin.encode())
         asked.seek(0)
         try:
@@ -207,7 +185,7 @@ def _run(
                 stdout=out,
                 stderr=complaints,
                 cwd=folder,
-                env=environment,
+                env=_environment(call, private),
                 start_new_session=True,
             )
         except OSError as error:
@@ -231,6 +209,32 @@ def _run(
     if not answer.strip():
         raise ModelError(f"{agent} gave an empty answer", again=True)
     return Reply(answer, given or estimate(system + text), made or estimate(answer), given > 0)
+
+
+def _command_line(agent: str, *, edits: bool) -> tuple[AgentCli, str]:
+    """Return the command line of an agent, and the absolute path of its program.
+
+    Raises:
+        ModelError: it cannot be asked, or not for what is wanted.
+    """
+    part = agent_registry.part(agent, "cli")
+    if part is None:
+        raise ModelError(
+            f"{agent or 'this agent'} has no command line that answers without a trace", again=False
+        )
+    program = shutil.which(agent_registry.agent(agent).program)
+    if not program:
+        raise ModelError(f"the command line of {agent} is not on the PATH", again=False)
+    asks: AgentCli = part.Cli()
+    if edits and not asks.edits_files:
+        raise ModelError(f"{agent} can't be kept to one folder", again=False)
+    return asks, os.path.abspath(program)
+
+
+def _environment(call: CliCall, private: str) -> dict[str, str]:
+    """Return the environment of a call. It switches our own hooks off."""
+    kept = {name: value for name, value in os.environ.items() if name not in call.without}
+    return {**kept, "MEMSEARCH_DISABLE": "1", "TMPDIR": private, **call.environment}
 
 
 def _await(

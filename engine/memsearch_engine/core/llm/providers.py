@@ -70,28 +70,7 @@ def complete(
         return cli.ask(agent or provider, model, system, question, llm.timeout_s)
     known, model = configured(llm, provider, model)
     system, question = marked(system), marked(question)
-    conversation = [{"role": "user", "content": question}]
-    if known.type == "anthropic":
-        body: dict[str, Any] = {
-            "model": model,
-            "max_tokens": max_tokens,
-            "system": system,
-            "messages": conversation,
-        }
-        if schema:
-            body["tools"] = [
-                {"name": "answer", "description": "Give the answer.", "input_schema": schema}
-            ]
-            body["tool_choice"] = {"type": "tool", "name": "answer"}
-    else:
-        body = {
-            "model": model,
-            "max_tokens": max_tokens,
-            "messages": [{"role": "system", "content": system}, *conversation],
-        }
-        if schema:
-            wanted = {"name": "answer", "strict": True, "schema": schema}
-            body["response_format"] = {"type": "json_schema", "json_schema": wanted}
+    body = _body(known.type, model, system, question, schema)
     spent: list[tuple[int, int, bool]] = []
     for limit in (max_tokens, max_tokens * _MORE_ROOM):
         if "max_completion_tokens" in body:
@@ -113,6 +92,31 @@ def complete(
     raise ModelError(
         f"the answer of {provider} was cut after {limit} tokens", again=False, billed=True
     )
+
+
+def _body(
+    kind: str, model: str, system: str, question: str, schema: dict[str, Any] | None
+) -> dict[str, Any]:
+    """Return the body of a request, without the limit of the answer.
+
+    Args:
+        kind: the type of the provider.
+        schema: JSON schema of the answer.
+    """
+    conversation = [{"role": "user", "content": question}]
+    if kind == "anthropic":
+        body: dict[str, Any] = {"model": model, "system": system, "messages": conversation}
+        if schema:
+            body["tools"] = [
+                {"name": "answer", "description": "Give the answer.", "input_schema": schema}
+            ]
+            body["tool_choice"] = {"type": "tool", "name": "answer"}
+        return body
+    body = {"model": model, "messages": [{"role": "system", "content": system}, *conversation]}
+    if schema:
+        wanted = {"name": "answer", "strict": True, "schema": schema}
+        body["response_format"] = {"type": "json_schema", "json_schema": wanted}
+    return body
 
 
 def _post_as_known(provider: Provider, body: dict[str, Any], timeout_s: float) -> dict[str, Any]:

@@ -73,25 +73,8 @@ def work(
     system, task = marked(system), marked(task)
     by_name = {tool.name: tool for tool in tools}
     anthropic = known.type == "anthropic"
-    body: dict[str, Any] = {"model": model, "max_tokens": answer_tokens}
-    messages: list[dict[str, Any]] = [{"role": "user", "content": task}]
-    if anthropic:
-        body |= {
-            "system": system,
-            "tools": [
-                {"name": t.name, "description": t.description, "input_schema": t.schema}
-                for t in tools
-            ],
-        }
-    else:
-        messages.insert(0, {"role": "system", "content": system})
-        body["tools"] = [
-            {
-                "type": "function",
-                "function": {"name": t.name, "description": t.description, "parameters": t.schema},
-            }
-            for t in tools
-        ]
+    body, messages = _opening(anthropic, system, task, tools)
+    body |= {"model": model, "max_tokens": answer_tokens}
     for _ in range(max_turns):
         before_turn()
         answer = post(known, {**body, "messages": messages}, llm.timeout_s)
@@ -109,18 +92,40 @@ def work(
             return text
         messages.append(message)
         results = [(name, _run(by_name.get(tool), arguments)) for name, tool, arguments in calls]
-        if anthropic:
-            blocks = [
-                {"type": "tool_result", "tool_use_id": name, "content": result}
-                for name, result in results
-            ]
-            messages.append({"role": "user", "content": blocks})
-        else:
-            messages += [
-                {"role": "tool", "tool_call_id": name, "content": result}
-                for name, result in results
-            ]
+        messages += _results(anthropic, results)
     raise ModelError(f"the model was not done after {max_turns} turns", again=True)
+
+
+def _opening(
+    anthropic: bool, system: str, task: str, tools: list[ModelTool]
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return the fields of every request that name the tools, and the first messages."""
+    messages: list[dict[str, Any]] = [{"role": "user", "content": task}]
+    if anthropic:
+        listed = [
+            {"name": t.name, "description": t.description, "input_schema": t.schema} for t in tools
+        ]
+        return {"system": system, "tools": listed}, messages
+    functions = [
+        {"name": t.name, "description": t.description, "parameters": t.schema} for t in tools
+    ]
+    listed = [{"type": "function", "function": function} for function in functions]
+    return {"tools": listed}, [{"role": "system", "content": system}, *messages]
+
+
+def _results(anthropic: bool, results: list[tuple[str, str]]) -> list[dict[str, Any]]:
+    """Return the messages with the results of tools.
+
+    Args:
+        results: pairs (id of the call, result).
+    """
+    if anthropic:
+        blocks = [
+            {"type": "tool_result", "tool_use_id": name, "content": result}
+            for name, result in results
+        ]
+        return [{"role": "user", "content": blocks}]
+    return [{"role": "tool", "tool_call_id": name, "content": result} for name, result in results]
 
 
 Call = tuple[str, str, dict[str, Any]]  # (id, tool, arguments)
