@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import os
 import shlex
+import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from datetime import date
+from textwrap import wrap
 from time import localtime, strftime
 
 import memsearch_engine as engine
@@ -22,8 +26,8 @@ from memsearch_engine import Memory, MemsearchError, ReviewItem, UsageError, pla
 from memsearch_tui import activity, drafts, health, review
 from memsearch_tui.counted import many
 from memsearch_tui.library import Item, Library, ProjectRow
-from memsearch_tui.library.notes import as_markdown
-from memsearch_tui.library.rows import hit_rows
+from memsearch_tui.library.notes import as_markdown, export
+from memsearch_tui.library.rows import counted_hits, hit_rows
 
 _HELP = """\
 /words             search; filters as words
@@ -42,18 +46,80 @@ changes            what was changed; restore 2 undoes change 2
 pin 3              pin it, or unpin it
 mark 3 NAME VALUE  set a mark: expires, confidence …; unmark 3 NAME removes it
 copy 3             copy its markdown to the clipboard
+why 3              why it is a hit of the last search, or why it is none
+export 3 FILE      write it to a new file: JSON if its name ends in .json
 review             what needs a decision
+case 1             what case 1 of the review is about, and its notes
 accept 1           accept case 1 of the review; reject 1 rejects it
 projects           list the projects
 project 2          open project 2
 health             the state of the index
 activity           captured turns, cost, failures
+memsearch agents   any other command; memsearch help lists them:
+                   memsearch agents install NAME connects an agent,
+                   memsearch agents files lists the files agents read
 help               this list
 quit               leave
 """
 _HITS = 60
-_PAGE = 14
+_PAGE = 14  # rows of a page without a terminal
+_AROUND = 4  # lines of a screen before and after a page
 _MARKS = ("pin", "expires", "confidence", "superseded-by")
+
+
+class Printer:
+    """Prints texts and lists, in a terminal no more at once than fits on the screen."""
+
+    def __init__(
+        self, write: Callable[[str], None], size: Callable[[], tuple[int, int]] | None
+    ) -> None:
+        """Args:
+        write: writes lines.
+            size: returns the columns and lines of the terminal; None: there is no terminal.
+        """
+        self._write_lines, self._size = write, size
+        self._rows: list[str] = []  # rows of the current list that are not printed yet
+
+    def say(self, text: str) -> None:
+        """Write lines, broken between words."""
+        self._write_lines("\n".join(self._lines(text)))
+
+    def _lines(self, text: str) -> list[str]:
+        """Return the lines of a text in the width of the terminal."""
+        if self._size is None:
+            return text.split("\n")
+        width = max(20, self._size()[0] - 1)
+        return [
+            part
+            for line in text.split("\n")
+            for part in wrap(line, width, break_long_words=False, break_on_hyphens=False) or [""]
+        ]
+
+    def begin(self, rows: list[str]) -> None:
+        """Print the first page of a list."""
+        self._rows = rows
+        if rows:
+            self.more()
+
+    def print(self, text: str) -> None:
+        """Print a text; in a terminal, as much of it as fits on the screen."""
+        if self._size is None:
+            self.say(text)
+        else:
+            self.begin(self._lines(text.rstrip("\n")))
+
+    def more(self) -> None:
+        """Print the next page. A page fits on the screen, where a screen reader reads."""
+        room, used, page = self._size()[1] - _AROUND if self._size else _PAGE, 0, 0
+        for row in self._rows:
+            used += len(self._lines(row)) if self._size else 1
+            if page and used > room:
+                break
+            page += 1
+        shown, self._rows = self._rows[:page], self._rows[page:]
+        self.say("\n".join(shown or ["that was all"]))
+        if self._rows:
+            self.say(f"{len(self._rows)} more: more")
 
 
 class Plain:
@@ -63,6 +129,7 @@ class Plain:
         ask: reads a line; '' ends the dialog.
         say: writes a line.
         write: writes raw text to a terminal; None: there is no terminal.
+        size: returns the columns and lines of the terminal; None: there is no terminal.
     """
 
     def __init__(
@@ -71,12 +138,15 @@ class Plain:
         ask: Callable[[], str],
         say: Callable[[str], None],
         write: Callable[[str], object] | None = None,
+        size: Callable[[], tuple[int, int]] | None = None,
     ) -> None:
         self.library, self.memory = library, library.memory
-        self.ask, self.say, self.write = ask, say, write
+        self.ask, self.write = ask, write
+        self._printer = Printer(say, size)
+        self.say = self._printer.say
+        self.query = ""  # the last search
         self.items: list[Item] = []
         self.days: list[str] = []
-        self.rows: list[str] = []  # rows of the current list that are not printed yet
         self.cases: list[ReviewItem] = []
         self.projects: list[ProjectRow] = []
         self.changes: list[engine.Change] = []
@@ -112,7 +182,7 @@ class Plain:
             "talk": self._show_conversation,  # the name in earlier versions
             "edit": self._edit,
             "delete": self._delete,
-            "more": lambda _: self._more(),
+            "more": lambda _: self._printer.more(),
             "add": self._add,
             "pin": self._pin,
             "copy": self._copy,
@@ -121,7 +191,11 @@ class Plain:
             "changes": self._list_changes,
             "restore": self._restore,
             "related": self._list_related,
+            "why": self._why,
+            "export": self._export,
+            "memsearch": self._run,
             "review": self._review,
+            "case": self._show_case,
             "mark": self._mark,
             "unmark": lambda words: self._mark(words, off=True),
             "resume": self._resume,
@@ -135,18 +209,11 @@ class Plain:
             "activity": lambda _: self._say_lines(
                 activity.lines(self.library.status.activity(), self.library.today())
             ),
-            "help": lambda _: self.say(_HELP),
-            "?": lambda _: self.say(_HELP),
+            "help": lambda _: self._printer.print(_HELP),
+            "?": lambda _: self._printer.print(_HELP),
         }
         if line.startswith("/"):
-            answer = self.memory.search(line[1:], _HITS)
-            count = f"first {_HITS}" if len(answer.hits) == _HITS else many(len(answer.hits), "hit")
-            remarks = [f"no note has {', '.join(answer.absent)}"] if answer.absent else []
-            remarks += ["perhaps no note fits"] if answer.is_unsure else []
-            remarks += [answer.reason] if answer.reason else []
-            self._list(
-                hit_rows(self.library.items, answer), ", ".join([count, answer.mode, *remarks])
-            )
+            self._search(line[1:])
         elif word.isdecimal():
             self._read(word)
         elif word in commands:
@@ -154,12 +221,27 @@ class Plain:
         elif line:
             raise UsageError(f"{word!r} is no command here", "help lists them; /words searches")
 
+    def _run(self, words: str) -> None:
+        """Run a command of ``memsearch`` that the dialog does not have."""
+        argv = [sys.executable, "-P", "-m", "memsearch_tui.cli.main", *shlex.split(words)]
+        home = {"MEMSEARCH_HOME": str(self.memory.home.root)}
+        subprocess.run(argv, cwd=self.memory.place.root, env=os.environ | home, check=False)
+
     # -- lists
+
+    def _search(self, query: str) -> None:
+        self.query = query
+        answer = self.memory.search(query, _HITS)
+        items = hit_rows(self.library.items, answer)
+        remarks = [f"no note has {', '.join(answer.absent)}"] if answer.absent else []
+        remarks += ["perhaps no note fits"] if answer.is_unsure else []
+        remarks += [answer.reason] if answer.reason else []
+        self._list(items, ", ".join([counted_hits(items, _HITS), answer.mode, *remarks]))
 
     def _list_days(self, _: str) -> None:
         found = self.library.list_days()
         self.days = [day for day, _count in found]
-        self._begin(
+        self._printer.begin(
             [
                 f"{number}. {day}, {many(count, 'note')}"
                 for number, (day, count) in enumerate(found, 1)
@@ -195,20 +277,7 @@ class Plain:
                 f"{faint}{number}. {item.day} {item.time} {item.agent or 'note'}{whose}: "
                 f"{signs}{plain(item.title)}"
             )
-        self._begin(rows)
-
-    def _begin(self, rows: list[str]) -> None:
-        """Print the first page of a list."""
-        self.rows = rows
-        if rows:
-            self._more()
-
-    def _more(self) -> None:
-        page, self.rows = self.rows[:_PAGE], self.rows[_PAGE:]
-        for row in page or ["that was all"]:
-            self.say(row)
-        if self.rows:
-            self.say(f"{len(self.rows)} more: more")
+        self._printer.begin(rows)
 
     def _item(self, number: str) -> Item:
         return self.items[_place(number, len(self.items), "note")]
@@ -222,16 +291,12 @@ class Plain:
             f"{name} {value}".strip() for name, value in entry.marks.items() if name != "id"
         )
         whose = f", shared by {item.author}" if item.author else ""
-        self.say(
-            f"{item.day} {entry.time} {entry.agent or 'note'}{whose}"
-            + (f", {marks}" if marks else "")
-        )
-        self.say(plain(entry.body))
+        head = f"{item.day} {entry.time} {entry.agent or 'note'}{whose}"
+        text = [head + (f", {marks}" if marks else ""), plain(entry.body)]
         if evidence := self.library.notes.evidence(entry):
-            self.say(
-                f"conversation {evidence}"
-                + (f": conversation {number} opens it" if evidence != "lost" else "")
-            )
+            opens = f": conversation {number} opens it" if evidence != "lost" else ""
+            text.append(f"conversation {evidence}{opens}")
+        self._printer.print("\n".join(text))
 
     def _show_conversation(self, words: str) -> None:
         number, _, wanted = words.partition(" ")
@@ -248,14 +313,31 @@ class Plain:
                 "The turn of this note is not in the conversation. This is the one nearest in time."
             )
         for turn in found.turns[place : place + 1]:
-            self.say(f"turn {found.first + place + 1} of {found.total}")
-            self.say(f"You: {self._clean(turn.user)}")
+            text = [f"turn {found.first + place + 1} of {found.total}"]
+            text.append(f"You: {self._clean(turn.user)}")
             for step in turn.steps():
                 if isinstance(step, str):
-                    self.say(f"{turn.agent}: {self._clean(step)}")
+                    text.append(f"{turn.agent}: {self._clean(step)}")
                 else:
                     what = "Failed tool" if step.failed else "Tool"
-                    self.say(f"{what} {plain(step.name)}: {self._clean(step.input)[:300]}")
+                    text.append(f"{what} {plain(step.name)}: {self._clean(step.input)[:300]}")
+            self._printer.print("\n".join(text))
+
+    def _why(self, number: str) -> None:
+        item = self._item(number)
+        if not self.query:
+            raise UsageError("nothing was searched yet", "/words searches")
+        reasons = item.reasons or self.memory.queries.why_not(self.query, item.entry_id).reasons
+        is_hit = "a hit" if item.reasons else "no hit, or not a near one,"
+        self.say(f"{number} is {is_hit} of {plain(self.query)}: {plain('; '.join(reasons))}")
+
+    def _export(self, words: str) -> None:
+        number, _, path = words.partition(" ")
+        item = self._item(number)
+        if not path.strip():
+            raise UsageError("no file is named", "export 3 note.md")
+        target = export([self.library.notes.entry(item)], [item], path.strip())
+        self.say(f"1 note in {plain(target)}")
 
     def _list_related(self, number: str) -> None:
         item = self._item(number)
@@ -335,7 +417,7 @@ class Plain:
 
     def _list_projects(self, _: str) -> None:
         self.projects = self.library.projects.rows()
-        self._begin(
+        self._printer.begin(
             [
                 f"{number}. {plain(row.name)}: {many(row.entries, 'note')} in "
                 f"{many(row.days, 'day')}, newest {row.newest or 'none'}"
@@ -353,7 +435,7 @@ class Plain:
     def _say_lines(self, lines: list[activity.Line]) -> None:
         """Print the rows of a page, without bars and blank lines."""
         texts = ("".join(text for text, tone in line.row if tone != "heat2") for line in lines)
-        self._begin([plain(" ".join(text.split())) for text in texts if text.strip()])
+        self._printer.begin([plain(" ".join(text.split())) for text in texts if text.strip()])
 
     # -- review
 
@@ -362,18 +444,32 @@ class Plain:
         self.say(
             f"{len(self.cases)} cases need a decision" if self.cases else "nothing needs a decision"
         )
+        rows = []
         for number, case in enumerate(self.cases, 1):
             answers = " or ".join(
                 f"{word} {number} ({what})"
                 for word, what in (("accept", case.yes), ("reject", case.no))
                 if what
             )
-            self.say(f"{number}. {review.TITLES[case.kind]}: {plain(case.title)}. {answers}")
+            rows.append(f"{number}. {review.TITLES[case.kind]}: {plain(case.title)}. {answers}")
+        self._printer.begin(rows)
 
-    def _decide(self, number: str, yes: bool) -> None:
-        case = self.cases[_place(number, len(self.cases), "case")]
+    def _case(self, number: str) -> ReviewItem:
+        return self.cases[_place(number, len(self.cases), "case")]
+
+    def _show_case(self, number: str) -> None:
+        case = self._case(number)
+        self.say("\n".join(plain("".join(text for text, _ in row)) for row in case.detail))
+        if notes := self.library.related.of_case(case.notes, case.sessions):
+            self._list(notes, many(len(notes), "note"))
+
+    def _decide(self, words: str, yes: bool) -> None:
+        number, _, sure = words.partition(" ")
+        case = self._case(number)
         if not (case.yes if yes else case.no):
             raise UsageError(f"{number} has no such answer")
+        if yes and case.asks and sure.strip() != "yes":
+            raise UsageError(plain(case.asks), f"accept {number} yes accepts it")
         decision = review.decide(self.memory, case, yes)
         self.back = decision.back
         self.say(decision.said)
@@ -389,7 +485,7 @@ class Plain:
 
     def _list_changes(self, _: str) -> None:
         self.changes = self.memory.history(everywhere=self.memory.everything)
-        self._begin(
+        self._printer.begin(
             [
                 f"{number}. {strftime('%Y-%m-%d %H:%M', localtime(change.at))} {change.op}"
                 f"{' (undone)' if change.state == 'undone' else ''}: {plain(change.title)}"
@@ -426,5 +522,7 @@ def run(library: Library) -> int:
             sys.stdout.flush()
         return sys.stdin.readline()
 
-    write = sys.stdout.write if sys.stdout.isatty() else None
-    return Plain(library, ask, lambda text: print(shown(text), flush=True), write).run()
+    write, size = (
+        (sys.stdout.write, shutil.get_terminal_size) if sys.stdout.isatty() else (None, None)
+    )
+    return Plain(library, ask, lambda text: print(shown(text), flush=True), write, size).run()

@@ -10,6 +10,8 @@ import memsearch_engine as engine
 import msgspec
 from memsearch_engine import Memory, MemsearchError
 
+from memsearch_tui.counted import many
+
 _TITLE = 300  # characters of a title in the index
 
 
@@ -192,6 +194,20 @@ def hit_rows(items: ItemMaker, answer: engine.Answer, *, by_session: bool = Fals
         order = {(hit.path, hit.id): place for place, hit in enumerate(grouped)}
         found.sort(key=lambda item: order[item.key])
     return found
+
+
+def counted_hits(items: Sequence[Item], most: int, *, grouped: bool = False) -> str:
+    """Return the number of hits in words. Those after the last sure one are not counted.
+
+    Args:
+        most: the number that was asked for.
+        grouped: the hits are listed by session.
+    """
+    places = [n for n, item in enumerate(items, 1) if not item.doubtful]
+    sure = len(places) if grouped else max(places, default=0)
+    if sure < len(items):
+        return many(sure, "hit") if sure else f"nearest {len(items)}"
+    return f"first {sure}" if sure == most else many(sure, "hit")
 
 
 def _titles_of(rows: dict[str, engine.Row], names: Sequence[str]) -> tuple[tuple[str, str], ...]:

@@ -6,7 +6,7 @@ import re
 from datetime import date
 
 import pytest
-from memsearch_engine import Memory
+from memsearch_engine import Memory, ReviewItem, UsageError
 
 from memsearch_tui.library import Library
 from memsearch_tui.plain import Plain
@@ -125,3 +125,74 @@ def test_any_turn_of_a_conversation_and_related_notes(world):
     assert "turn 2 of 2\nYou: raise the redis ttl" in text
     assert "turn 1 of 2\nYou: why is the cart slow" in text
     assert "error: no turn 9 in the list" in text and "0 related notes" in text
+
+
+def spoken(world, *lines: str, size=(40, 12)) -> list[list[str]]:
+    """Return the lines that a terminal of *size* shows after each command, the start first."""
+    commands, answers = list(lines), [[]]
+
+    def ask() -> str:
+        answers.append([])
+        return commands.pop(0) if commands else ""
+
+    library = Library(Memory(str(world.project), home=world.home))
+    Plain(library, ask, lambda text: answers[-1].extend(text.split("\n")), None, lambda: size).run()
+    return answers
+
+
+def test_a_terminal_shows_each_answer_whole_and_no_word_is_cut(world):
+    words = [f"word{number}" for number in range(300)]
+    text = f"- A long note\n- {' '.join(words)}"
+    world.day("2026-02-11").write_text(f"# 2026-02-11\n\n### 10:00\n{text}\n")
+    answers = spoken(world, "1", *["more"] * 9, "help", *["more"] * 9, size=(60, 12))
+    for lines in answers:
+        assert len(lines) <= 11 and all(len(line) < 60 for line in lines)
+    note, whole = (
+        "\n".join(line for lines in part for line in lines)
+        for part in (answers[1:11], answers[11:])
+    )
+    assert re.findall(r"word\d+", note) == words
+    assert "/words" in whole and "quit" in whole and "that was all" in whole
+
+
+def test_a_note_is_read_whole_from_a_pipe(box):
+    text = "\n".join(f"- line {number}" for number in range(40))
+    box.write("2026-02-09", f"### 10:00\n{text}\n")
+    said = conversation(box, "1", "help")
+    assert "- line 0\n" in said and "- line 39\n" in said and "more: more" not in said
+
+
+def test_why_a_note_is_a_hit_or_none(box):
+    box.fill()
+    said = conversation(box, "why 1", "/redis ttl", "why 1", "day 2026-02-10", "why 1")
+    assert "error: nothing was searched yet" in said
+    assert "1 is a hit of redis ttl: " in said
+    assert "1 is no hit, or not a near one, of redis ttl: " in said
+
+
+def test_a_note_is_exported_to_a_new_file(box, tmp_path):
+    box.fill()
+    target = tmp_path / "note.md"
+    said = conversation(box, "export 1", f"export 1 {target}", f"export 1 {target}")
+    assert "error: no file is named" in said and f"1 note in {target}" in said
+    assert said.count("error: ") == 2 and "### " in target.read_text()
+
+
+def test_commands_of_memsearch_run_in_the_dialog(box):
+    box.fill()
+    said = conversation(box, "memsearch project", "memsearch agents files", "days")
+    assert box.project.name in said and "1. 2026-02-10" in said
+
+
+def test_a_case_is_shown_with_its_notes(box):
+    box.write("2026-02-09", "### 10:00\n- API Error: 529 overloaded_error\n")
+    box.own()
+    said = conversation(box, "review", "case 1", "1", "case 2")
+    assert said.count("529") >= 2 and "error: no case 2" in said
+
+
+def test_a_case_that_asks_is_accepted_with_a_yes(box):
+    plain = Plain(Library(Memory(str(box.project), home=box.home)), lambda: "", print)
+    plain.cases = [ReviewItem("draft", "a", "a", [], yes="install", asks="Install it? Type yes")]
+    with pytest.raises(UsageError, match="Install it"):
+        plain._decide("1", True)

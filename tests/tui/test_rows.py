@@ -13,11 +13,11 @@ from rich.style import Style
 
 from memsearch_tui.library import Item
 from memsearch_tui.library.notes import NoteReader
-from memsearch_tui.library.rows import KnownProjects, NoteDays
+from memsearch_tui.library.rows import KnownProjects, NoteDays, counted_hits
 from memsearch_tui.library.status import MemoryStatus
 from memsearch_tui.screens.browse.rows import named_day
 from memsearch_tui.screens.browse.screen import BrowseScreen
-from memsearch_tui.screens.browse.search import _counted, _whole
+from memsearch_tui.screens.browse.search import _whole
 from memsearch_tui.widgets.bars import Keys
 from memsearch_tui.widgets.lines import Lines
 from memsearch_tui.widgets.pieces import drawable, wrap
@@ -49,8 +49,8 @@ def test_a_high_list_gives_each_note_two_lines(long_note):
 
     async def steps(pilot):
         seen = lines(app)
-        assert seen[0].startswith("▌Tue 10 Feb 10:00 me   ")
-        first, second = seen[0].split("10:00 me   ")[1], seen[1].removeprefix("▌").strip()
+        assert seen[0].startswith(" Tue 10 Feb 10:00 me   ")
+        first, second = seen[0].split("10:00 me   ")[1], seen[1].strip()
         assert (
             LONG.startswith(first)
             and LONG.startswith(f"{first} {second}".rstrip("…"))
@@ -326,5 +326,5 @@ def test_reasons_name_the_words_of_the_query():
 def test_the_title_counts_the_hits_above_the_folded_ones():
     sure = Item("1", "a.md", "2026-02-10", "10:00", "codex", "a note", {})
     doubtful = msgspec.structs.replace(sure, doubtful=True)
-    assert _counted([sure, doubtful, sure, doubtful], grouped=False) == "3 hits"
-    assert _counted([sure, doubtful, sure, doubtful], grouped=True) == "2 hits"
+    assert counted_hits([sure, doubtful, sure, doubtful], 60) == "3 hits"
+    assert counted_hits([sure, doubtful, sure, doubtful], 60, grouped=True) == "2 hits"

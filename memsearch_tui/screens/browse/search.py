@@ -14,9 +14,7 @@ from memsearch_engine import shown_line
 from textual.widgets import Input
 
 from memsearch_tui.aside import Lane
-from memsearch_tui.counted import many
-from memsearch_tui.library import Item
-from memsearch_tui.library.rows import has_only_filters, hit_rows
+from memsearch_tui.library.rows import counted_hits, has_only_filters, hit_rows
 from memsearch_tui.screens.browse.desk import Desk
 from memsearch_tui.screens.browse.listing import TimelineController
 from memsearch_tui.screens.browse.reader import Reader
@@ -90,6 +88,7 @@ class SearchController:
         if not self._state.query or self._past >= 0:
             self._recall(-step)
         else:
+            self._panes.query.chosen_in = self._panes.entries
             self._panes.entries.action_move(step)
 
     def search_for(self, text: str) -> None:
@@ -238,7 +237,7 @@ class SearchController:
         if state.chosen:  # the row under the cursor stays at its place on the screen
             # a heading belongs to its first row
             entries.hold(max(line, entries.tall) if grouped else line)
-        entries.entitle(f"{_counted(items, grouped=grouped)} · {answer.mode}", "")
+        entries.entitle(f"{counted_hits(items, _HITS, grouped=grouped)} · {answer.mode}", "")
 
     def unfold(self) -> None:
         """Also show the faintly similar hits."""
@@ -258,12 +257,20 @@ class SearchController:
         how = "by conversation · s shows them one by one" if grouped else "one by one"
         self._desk.say(f"hits are shown {how}")
 
-    def explain(self) -> None:
-        """Show why the note under the cursor is a hit."""
-        item = self._state.item
+    async def explain(self) -> None:
+        """Show why the note under the cursor is a hit, or why it is no hit of the last search."""
+        item, past = self._state.item, self._saved.past_searches
         if item and item.reasons:
             reasons = [_whole(reason, self._state.words()) for reason in item.reasons]
             self._desk.say(f"Why this hit: {' · '.join(reasons)}", for_s=10)
+        elif item and past:
+
+            def show(found: engine.Absence) -> None:
+                reasons = f"“{past[0]}”: {' · '.join(found.reasons)}"
+                self._desk.say(f"Why it is no near hit of {reasons}", for_s=10)
+
+            why_not = self._state.library.memory.queries.why_not
+            await self._desk.read("looking for it", partial(why_not, past[0], item.entry_id), show)
         else:
             self._desk.say("Only a hit of a search has reasons: / searches.")
 
@@ -360,15 +367,6 @@ def _whole(reason: str, words: list[str]) -> str:
         return reason
     whole = (next((word for word in words if word.startswith(s)), s) for s in stems.split(", "))
     return f"words: {', '.join(whole)}"
-
-
-def _counted(items: Sequence[Item], *, grouped: bool) -> str:
-    """Return the number of hits in words. Those after the last sure one have their own row."""
-    places = [n for n, item in enumerate(items, 1) if not item.doubtful]
-    sure = len(places) if grouped else max(places, default=0)
-    if sure < len(items):
-        return many(sure, "hit") if sure else f"nearest {len(items)}"
-    return f"first {sure}" if sure == _HITS else many(sure, "hit")
 
 
 def _remarks(answer: engine.Answer) -> str:
