@@ -24,6 +24,7 @@ from memsearch_tui.library import Item, Library, ProjectRow
 from memsearch_tui.painted import ChangedCells, Painted
 from memsearch_tui.saved import SavedState
 from memsearch_tui.screens.browse.screen import BrowseScreen
+from memsearch_tui.widgets.bars import MESSAGES
 
 if TYPE_CHECKING:
     from textual.actions import ActionParseResult
@@ -172,11 +173,17 @@ class MemsearchApp(App[int]):
             self.stylesheet.set_variables(self.get_css_variables())
 
     def _display(self, screen: Screen[Any], renderable: Any) -> None:
-        """Write only what changed, and leave the terminal's cursor where the keys act."""
+        """Write only what changed, and leave the terminal's cursor where the keys act.
+
+        An update that changes nothing is not written: a screen reader could repeat the line.
+        """
         # a box itself sets it before it has its place
         self.cursor_position = getattr(screen.focused, "cursor_screen_offset", self.cursor_position)
-        if isinstance(renderable, ChopsUpdate | LayoutUpdate):
-            renderable = ChangedCells(renderable, self._painted)
+        is_written = self._running and not (self._closed or self._batch_count or self.is_headless)
+        if is_written and isinstance(renderable, ChopsUpdate | LayoutUpdate):
+            text = self._painted.paint(renderable, self.console)
+            is_same = not text and self.cursor_position == self._previous_cursor_position
+            renderable = None if is_same else ChangedCells(text)
         super()._display(screen, renderable)
 
     def on_resize(self) -> None:
@@ -244,6 +251,9 @@ class MemsearchApp(App[int]):
             PaletteCommand(
                 "Change keys", "which key does what", self._change_keys, "keymap binding shortcut"
             ),
+            PaletteCommand(
+                "Messages", "what was said", self._show_messages, "log status notification again"
+            ),
         ]
         return found + (screen.commands(screen) if isinstance(screen, OffersCommands) else [])
 
@@ -277,6 +287,12 @@ class MemsearchApp(App[int]):
         from memsearch_tui.screens.help import KeysScreen
 
         self.push_screen(KeysScreen(type(self), BrowseScreen, self.settings, self.library.memory))
+
+    def _show_messages(self) -> None:
+        from memsearch_tui.screens.help import TextScreen
+
+        rows = [[(f"{at}  ", "dim"), (text, "text")] for at, text in MESSAGES]
+        self.push_screen(TextScreen("messages, the newest first", rows))
 
     def action_redraw(self) -> None:
         """Repaint the whole screen, also where another program has written."""

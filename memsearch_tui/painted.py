@@ -58,14 +58,14 @@ class Painted:
 
 
 class ChangedCells(CompositorUpdate):
-    """An update of which only the changed cells are written."""
+    """The text of an update, of which only the changed cells are written."""
 
-    def __init__(self, update: ChopsUpdate | LayoutUpdate, painted: Painted) -> None:
-        self._update, self._painted = update, painted
+    def __init__(self, text: str) -> None:
+        self._text = text
 
     def render_segments(self, console: Console) -> str:
         """Return the text that brings the terminal up to date."""
-        return self._painted.paint(self._update, console)
+        return self._text
 
 
 class _CellWriter:

@@ -54,7 +54,7 @@ class ChooseScreen(_Dialog):
     ]
     DEFAULT_CSS = """
     ChooseScreen { align: center middle; }
-    ChooseScreen > LineList { width: 80%; max-width: 90; \
+    ChooseScreen > LineList { width: 100%; max-width: 90; \
 border: round $accent; background: $surface; }
     """
 
@@ -110,7 +110,7 @@ class AskScreen(_Dialog):
     ]
     DEFAULT_CSS = """
     AskScreen { align: center middle; background: $background 60%; }
-    AskScreen > Vertical { width: 80%; max-width: 90; height: auto; padding: 0 1; \
+    AskScreen > Vertical { width: 100%; max-width: 90; height: auto; padding: 0 1; \
 border: round $accent; border-subtitle-color: $foreground 75%; background: $surface; }
     AskScreen Input { margin-top: 1; background: $background; }
     """
@@ -182,6 +182,7 @@ class ConflictScreen(ModalScreen[str]):
         self.dismiss(choice)
 
 
+_NARROW = 100
 _FORMS = "2026-02-09, 14 mar, mon, 3 weeks ago, last march"
 _HOW = f"{_FORMS} · tab: the calendar, page up a year back · enter goes"
 
@@ -213,6 +214,8 @@ border: round $accent; background: $surface; padding: 0 1; }
         """Create the widgets."""
         with Vertical() as box:
             box.border_title = self._title
+            if self.app.size.width < _NARROW:
+                box.styles.width = "100%"  # a screen reader reads what is beside a box, too
             yield Input(placeholder="a date", compact=True)
             yield self._calendar
             yield Static(_HOW, id="how", markup=False)

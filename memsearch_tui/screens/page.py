@@ -46,7 +46,7 @@ class Page(Screen[T]):
     def __init__(self, empty: Sequence[str] = ("reading …",)) -> None:
         super().__init__()
         self._list = LineList(
-            self._row, moved=self._moved, is_heading=self._is_heading, empty=empty, id="rows"
+            self._row, moved=self._move, is_heading=self._is_heading, empty=empty, id="rows"
         )
         self._detail = TextView(id="detail")
         self._third = TextView(id="third")
@@ -86,6 +86,13 @@ class Page(Screen[T]):
     def _is_heading(self, key: Any) -> bool:
         """Return whether the cursor skips the row of *key*."""
         return False
+
+    def _move(self, by_hand: bool) -> None:
+        """Show the text in the frame after the row's own: a screen reader then reads both."""
+        if by_hand:
+            self.call_after_refresh(self._moved, by_hand)
+        else:
+            self._moved()
 
     def _moved(self, by_hand: bool = False) -> None:
         """Show the text of the row under the cursor."""

@@ -184,9 +184,8 @@ class ReviewScreen(Page[Item]):
         waiting = sum(case.waits for case in self._cases.values())
         counts = [f"{waiting} wait{'s' * (waiting == 1)}"] * bool(waiting)
         counts += [many(len(self._cases) - waiting, "suggestion")] * (len(self._cases) > waiting)
-        kinds = f"reading, {len(self._read_kinds)} of {len(TITLES) - 1 + self._with_secrets} kinds"
-        counts += [kinds] * self._is_reading
-        self._list.border_subtitle = " · ".join(counts)
+        # no counter while cases arrive: a screen reader would say each of its values
+        self._list.border_subtitle = "reading …" if self._is_reading else " · ".join(counts)
         self._moved()
 
     def _grouped(self) -> list[str]:
@@ -274,9 +273,11 @@ class ReviewScreen(Page[Item]):
     async def action_answer(self, yes: bool) -> None:
         """Accept or reject the case under the cursor."""
         case = self.case
-        if case is None or not (case.yes if yes else case.no):
+        if case is None:
             return
-        if yes and case.asks:
+        if not (case.yes if yes else case.no):
+            self.say(f"This case cannot be {'accepted' if yes else 'rejected'}.")
+        elif yes and case.asks:
             self._ask(
                 case, case.asks, "", lambda reply: None if reply.strip().lower() == "yes" else ""
             )

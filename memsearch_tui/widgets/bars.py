@@ -6,8 +6,10 @@ one has the keys that work now; help lists all keys.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from functools import partial
+from time import strftime
 from typing import Any
 
 from memsearch_engine import shown_line
@@ -191,6 +193,8 @@ class Keys(Buttons):
 
 
 MESSAGE_S = 8.0
+#: (time, text) of the last messages, for those who could not read them in time
+MESSAGES: deque[tuple[str, str]] = deque(maxlen=50)
 
 
 class StatusLine(Static):
@@ -213,6 +217,8 @@ class StatusLine(Static):
         """
         self._number += 1
         self._message, self._about = text, about
+        if text:
+            MESSAGES.appendleft((strftime("%H:%M:%S"), text))
         self._write()
         if text and self.is_attached:
             self.set_timer(for_s, partial(self._end, self._number))

@@ -129,6 +129,11 @@ class Calendar(Lines):
     def _left(self) -> int:
         return 1 if self.size.height > 1 else 9
 
+    @property
+    def cursor_line(self) -> int:
+        """The line that names the marked day."""
+        return self.size.height - 1 if self.has_lines else 0
+
     def day_at(self, x: int, y: int) -> date | None:
         """Return the day of a cell; in a strip, the newest day of its week that has notes."""
         if self.has_lines:

@@ -97,6 +97,11 @@ class LineList(Lines):
         first = self.scroll_offset.y // self.tall
         return self.keys[first : first + self.size.height // self.tall + 1]
 
+    def around(self) -> Sequence[Any]:
+        """Return the keys of the visible items and of the page before and after them."""
+        first, page = self.scroll_offset.y // self.tall, len(self.seen())
+        return self.keys[max(0, first - page) : first + 2 * page]
+
     def drawn(self) -> list[Row]:
         """Return the rows of the visible items."""
         first = self.scroll_offset.y // self.tall
@@ -263,15 +268,14 @@ class LineList(Lines):
         behind: tuple[str, ...] = ("selected",) if self.keys[index] in self.selected else ()
         if index == self.cursor:
             behind += ("cursor" if self.has_focus else "cursor-idle",)
-        # shape and colour both show the cursor and the selection
-        sign = (
-            "▌" if index == self.cursor and self.has_focus else "▏" if index == self.cursor else " "
-        )
-        sign = "✓" if self.keys[index] in self.selected else sign
+        # Shape and colour both show the cursor and the selection. The cursor's block is a reversed
+        # blank: a screen reader repeats each line whose text has changed.
+        sign = "✓" if self.keys[index] in self.selected else " "
         row = self._row(index, width - 1)
         if self.tall > 1:
             row = self._folded(row, width - 1)[line]
-        return self.draw([(sign, "accent"), *row], width, behind)
+        tone = "here" if index == self.cursor else "accent"
+        return self.draw([(sign, tone), *row], width, behind)
 
     def _folded(self, row: Row, width: int) -> tuple[Row, Row]:
         """Return the two lines of a row; a ``LINE_BREAK`` marks the beginning of the second."""

@@ -7,7 +7,7 @@ colours. Text of notes is drawn literally, never read as markup.
 from __future__ import annotations
 
 import itertools
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from memsearch_engine import all_agents, shown_line
 from rich.segment import Segment
@@ -16,6 +16,7 @@ from textual.color import Color
 from textual.content import Content
 from textual.geometry import Offset, Region, Size
 from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.strip import Strip
 
 from memsearch_tui.widgets.pieces import Row, drawable, joined
@@ -57,6 +58,15 @@ _BEHIND = {
     "cursor-idle": ("primary", "", 0.25),
     "selected": ("accent", "", 0.2),
 }
+
+
+class _WholeCells(ScrollBarRender):
+    """A scroll bar without characters: they would change the text of lines that did not change."""
+
+    VERTICAL_BARS: ClassVar[list[str]] = [" "]
+
+
+ScrollBar.renderer = _WholeCells
 
 
 class Lines(ScrollView, can_focus=True, inherit_bindings=False):

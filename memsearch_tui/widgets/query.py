@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, ClassVar
 import memsearch_engine as engine
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.geometry import Offset
 from textual.suggester import Suggester
 from textual.widgets import Input
 
 from memsearch_tui.aside import away
 from memsearch_tui.library import Library
+from memsearch_tui.widgets.line_list import LineList
 
 if TYPE_CHECKING:
     from textual.widget import Widget
@@ -77,6 +79,15 @@ class QueryBox(InOrder, Input):
         Binding("enter", "submit", "Open the hit", id="query.open", show=False),
     ]
 
+    #: The list in which up and down choose a hit; None while the keys act on the text.
+    chosen_in: LineList | None = None
+
+    @property
+    def cursor_screen_offset(self) -> Offset:
+        """The place that the last key acted on."""
+        chosen_in = self.chosen_in
+        return chosen_in.cursor_screen_offset if chosen_in else super().cursor_screen_offset
+
     def on_resize(self) -> None:
         """Use the placeholder that fits."""
         self.placeholder = next(text for text in _PLACEHOLDERS if len(text) < self.size.width)
@@ -100,6 +111,7 @@ class QueryBox(InOrder, Input):
             event.prevent_default()
             self.app.post_message(events.Key(event.key, event.character))
             return
+        self.chosen_in = None
         await super()._on_key(event)
 
 

@@ -9,6 +9,7 @@ from memsearch_engine import shown
 from rich.cells import cell_len
 from rich.style import Style
 from textual.binding import Binding, BindingType
+from textual.geometry import Region
 from textual.selection import Selection
 from textual.strip import Strip
 
@@ -40,6 +41,8 @@ class TextView(Lines):
         self._width = 0
         # line of the last match; it may be too near to the end to be scrolled to the top
         self._match = -1
+        # the line that the cursor keys moved to: a screen reader reads it
+        self._place = 0
         self.marks: list[str] = []
         self.found = 0, 0  # (number of the current match line, number of match lines)
 
@@ -58,14 +61,16 @@ class TextView(Lines):
         self._match = -1
         self._width = 0
         self._wrap()
+        self._place = self._place if keep_place else 0
         if place != self.scroll_offset.y:
             self.scroll_to(y=place, animate=False, force=True, immediate=True)
         self.refresh_changed()
 
     @property
     def cursor_line(self) -> int:
-        """The line of the current match; the first line without one."""
-        return max(0, self._match - self.scroll_offset.y)
+        """The line of the current match, else the one that the cursor keys moved to."""
+        place = self._match if self._match >= 0 else self._place
+        return max(0, min(place - self.scroll_offset.y, self.size.height - 1))
 
     def text(self) -> str:
         """Return the whole text."""
@@ -133,19 +138,19 @@ class TextView(Lines):
             self.scroll_to(y=y, animate=False, force=True, immediate=True)
 
     def action_scroll(self, step: int) -> None:
-        """Scroll by *step* lines."""
-        self._match = -1
+        """Scroll by *step* lines. The terminal's cursor also moves where nothing can scroll."""
+        place = self.cursor_line + self.scroll_offset.y + step
+        self._match, self._place = -1, max(0, min(place, len(self._wrapped) - 1))
         self.scroll_to(y=self.scroll_offset.y + step, animate=False)
+        self.refresh(Region(0, self.cursor_line, 1, 1))
 
     def action_page(self, step: int) -> None:
         """Scroll by a page."""
-        self._match = -1
-        self.scroll_to(y=self.scroll_offset.y + step * max(1, self.size.height - 2), animate=False)
+        self.action_scroll(step * max(1, self.size.height - 2))
 
     def action_edge(self, end: int) -> None:
         """Scroll to the beginning or the end."""
-        self._match = -1
-        self.scroll_to(y=len(self._wrapped) if end else 0, animate=False)
+        self.action_scroll(len(self._wrapped) if end else -len(self._wrapped))
 
     def line(self, y: int) -> Strip:
         """Draw a wrapped line of the text."""

@@ -13,7 +13,7 @@ from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.geometry import Region
 from textual.strip import Strip
 
-from memsearch_tui.painted import ChangedCells, Painted
+from memsearch_tui.painted import Painted
 
 WIDTH, HEIGHT = 30, 4
 STYLES = [Style.parse(words) for words in (
@@ -108,10 +108,8 @@ def test_the_terminal_shows_the_same_as_with_textuals_output(colors):
     for _ in range(400):
         updates.append(_update(chance) if chance.random() < 0.8 else updates[-1])
     for update in updates:
-        for number, (screen, one) in enumerate(
-            ((ours, ChangedCells(update, painted)), (theirs, update))
-        ):
-            text = one.render_segments(console)
+        changed, whole = painted.paint(update, console), update.render_segments(console)
+        for number, (screen, text) in enumerate(((ours, changed), (theirs, whole))):
             written[number] += len(text)
             screen.write(text)
         assert ours.seen() == theirs.seen()

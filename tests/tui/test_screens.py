@@ -397,7 +397,7 @@ def test_review_shows_each_kind_when_it_is_read_and_keys_work_meanwhile(world, m
         await pilot.press("f5")
         await until(pilot, lambda: isinstance(app.screen, ReviewScreen) and len(kinds(app)) == 2)
         assert kinds(app) == ["longterm", "held"] and "British English" in seen(app)
-        await until(pilot, lambda: "reading, 6 of 11" in str(app.screen._list.border_subtitle))
+        await until(pilot, lambda: len(app.screen._read_kinds) == 6)
         await pilot.press("down")
         assert app.screen.case.kind == "held"
         await pilot.press("escape")

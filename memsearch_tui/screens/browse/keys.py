@@ -58,7 +58,7 @@ BINDINGS: list[BindingType] = [
     _key("s", "by_session", "Hits by conversation, or one by one", "search.sessions"),
     _key("S", "saved", "Saved searches", "searches"),
     _key("b", "related", "Related: its topic and its files", "related"),
-    _key("w", "why", "Why is this hit here", "why"),
+    _key("w", "why", "Why is it a hit, or none", "why"),
     _key("ctrl+f", "find_text", "Find in the open text", "find"),
     _key("n", "find 1", "Next match", "find.next"),
     _key("N", "find -1", "Previous match", "find.previous"),

@@ -159,11 +159,14 @@ class Reader:
             timeline.forget_far(entries.cursor)
 
     async def _look_for_lost(self) -> None:
-        """Find out which of the listed notes have a conversation, once the cursor rests."""
+        """Find out which notes have a conversation, once the cursor rests.
+
+        The next pages are included, so that a row is not drawn twice when it is scrolled to.
+        """
         await asyncio.sleep(_SAID_REST_S)
         state, entries = self._state, self._panes.entries
         library = state.library
-        unknown = [key for key in entries.seen() if key not in state.evidence]
+        unknown = [key for key in entries.around() if key not in state.evidence]
         notes = [state.shown.item(key) for key in unknown if not is_heading(key)]
         items = [item for item in notes if item is not None]
         found = await READS.run(partial(library.notes.evidence_of, items)) if items else {}
