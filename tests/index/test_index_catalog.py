@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +14,8 @@ from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.rows import CatalogBroken, decode_marks
 
 import memsearch_tui
+
+ENTRY_COLUMNS = ("entry_id hash time agent session turn heading title anchors marks").split()
 
 
 @pytest.mark.parametrize("writable", [True, pytest.param(False, marks=pytest.mark.slow)])
@@ -46,6 +49,35 @@ def test_counts_are_cached_over_threads_and_dropped_after_a_change(box, writable
     finally:
         catalog.close()
         other.close()
+
+
+def test_the_sizes_of_a_project_are_those_of_its_notes(tmp_path):
+    catalog = Catalog(tmp_path / "cache.db", writable=True)
+    with contextlib.closing(catalog), catalog.database.transaction() as db:
+        notes = [("p", "2026-01-01", "turn", 2), ("p", "2026-01-01", "note", 1)]
+        notes += [("p", "", "note", 1), ("p", "", "memory", 1), ("q", "2026-01-02", "turn", 1)]
+        for row, (project, day, kind, chunks) in enumerate(notes):
+            file = (row, project, str(row), day)
+            db.execute(
+                "INSERT INTO files (id, project, root, path, day, mtime_ns, size, hash, state, at)"
+                " VALUES (?,?,'',?,?,0,0,'','fresh',0)",
+                file,
+            )
+            values = dict.fromkeys(ENTRY_COLUMNS, "") | {"file": row, "project": project}
+            values |= {"day": day, "kind": kind, "level": 3, "start_line": 1, "end_line": 1}
+            marks = ",".join("?" * len(values))
+            db.execute(
+                f"INSERT INTO entries ({','.join(values)}) VALUES ({marks})", [*values.values()]
+            )
+            for part in range(chunks):
+                db.execute(
+                    "INSERT INTO chunks (entry, chunk_id, part, text_hash, start_line, end_line,"
+                    " text, embedded) VALUES (?,?,?,'',1,1,'','')",
+                    (row + 1, f"{project}{part}", part),
+                )
+        sizes = {"entries": 3, "days": 2, "chunks": 5}
+        assert catalog.statistics.sizes("p") == sizes
+        assert catalog.statistics.counts("p") == sizes | {"files": 4, "failed": 0, "distinct": 2}
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import sqlite3
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -48,7 +49,7 @@ def test_changed_by_and_by_or_read_at_once_is_the_same(monkeypatch, size):
     monkeypatch.setattr(hubness, "SAMPLE", 40)
     random = np.random.default_rng(size)
     there = set(range(size))
-    held = VectorCache(rows(sorted(there)), DIMENSION)
+    held = VectorCache.of(rows(sorted(there)), DIMENSION)
     kept = 0
     for step in range(60):
         gone = set(random.choice(sorted(there), int(random.integers(0, 3)), replace=False).tolist())
@@ -59,7 +60,7 @@ def test_changed_by_and_by_or_read_at_once_is_the_same(monkeypatch, size):
         before = held
         held = held.changed(rows(sorted(new)), {row[0] for row in rows(sorted(gone))})
         kept += before._corrections is not None and held._corrections is not None
-        anew = by_id(VectorCache(rows(sorted(there)), DIMENSION))
+        anew = by_id(VectorCache.of(rows(sorted(there)), DIMENSION))
         assert by_id(held) == pytest.approx(anew, abs=1e-6)
     assert kept > 5 or size < 40  # and most of it without comparing all again
 
@@ -79,7 +80,7 @@ def test_what_is_near_to_everything_falls_behind_what_is_near_to_this():
         f"routine{i:02d}": vector(0.99, random.normal(size=DIMENSION - 1)) for i in range(10)
     }
     query = vector(0.93, special[7])
-    held = VectorCache(
+    held = VectorCache.of(
         [(name, SCALARS, vector.tobytes()) for name, vector in vectors.items()], DIMENSION
     )
     found = held.nearest(QueryVector(query), 30, Filter())
@@ -105,7 +106,7 @@ def test_equal_vectors_are_in_the_order_of_their_ids_whatever_a_cpu_makes_of_the
     random = np.random.default_rng(7)
     vector = rows([1])[0][2]
     names = [f"{number:04d}" for number in random.permutation(1037)]
-    held = VectorCache([(name, SCALARS, vector) for name in names], DIMENSION)
+    held = VectorCache.of([(name, SCALARS, vector) for name in names], DIMENSION)
     noise = random.normal(size=len(names)).astype(np.float32) * 2e-8
     held.matrix = held.matrix * (1 + noise[:, None])
     question = QueryVector(np.frombuffer(rows([2])[0][2], np.float32))
@@ -131,11 +132,11 @@ def test_which_sample_it_is_depends_on_what_is_kept_alone():
 
 def test_a_note_is_not_compared_with_itself_and_too_few_are_not_corrected():
     for count in (0, 1):
-        held = VectorCache(rows(range(count)), DIMENSION)
+        held = VectorCache.of(rows(range(count)), DIMENSION)
         assert held.corrections.tolist() == [0.0] * count
-    two = VectorCache(rows(range(2)), DIMENSION)
+    two = VectorCache.of(rows(range(2)), DIMENSION)
     assert two.corrections == pytest.approx([0.0, 0.0], abs=1e-6)  # each is as near to the other
-    held = VectorCache(rows(range(30)), DIMENSION)
+    held = VectorCache.of(rows(range(30)), DIMENSION)
     outside = HubnessSample(held.ids[:20].tolist(), held.matrix[:20])
     assert outside.hubness_corrections(["another"], held.matrix[:1]) < outside.hubness_corrections(
         [held.ids[0]], held.matrix[:1]
@@ -149,7 +150,7 @@ def test_the_sample_is_that_of_the_collection_not_of_its_order(monkeypatch):
 
 def test_background_similarity_leaves_out_the_query_note_and_works_with_few():
     def sample(count: int) -> HubnessSample:
-        held = VectorCache(rows(range(count)), DIMENSION)
+        held = VectorCache.of(rows(range(count)), DIMENSION)
         return HubnessSample(held.ids.tolist(), held.matrix)
 
     query = np.frombuffer(rows([99])[0][2], np.float32)
@@ -178,7 +179,7 @@ def test_what_is_hidden_takes_no_place_among_the_nearest():
     """However many of an agent's own memories are nearer than any note."""
     vectors = np.eye(DIMENSION, dtype=np.float32)
     kinds = ["native"] * 5 + ["turn"]
-    held = VectorCache(
+    held = VectorCache.of(
         [
             (f"c{n}", "\x1f".join(("", "", "", kind)), vectors[n].tobytes())
             for n, kind in enumerate(kinds)
@@ -204,7 +205,9 @@ def test_what_is_unlike_all_others_does_not_come_first_for_that_whatever_is_aske
     vectors = {f"routine{i:03d}": vector((0, 1.0), noise=0.3) for i in range(500)}
     vectors["matter"] = vector((0, 0.4), (1, 0.8), noise=0.0)
     vectors["another language"] = vector((2, 1.0), noise=0.0)
-    held = VectorCache([(name, SCALARS, one.tobytes()) for name, one in vectors.items()], DIMENSION)
+    held = VectorCache.of(
+        [(name, SCALARS, one.tobytes()) for name, one in vectors.items()], DIMENSION
+    )
     near = held.cosines(
         QueryVector(vector((1, 0.6), (2, 0.3), (3, 0.7), noise=0.0)), ["matter", "another language"]
     )
@@ -248,7 +251,7 @@ class Notes:
                 (str(name), SCALARS, vector.tobytes())
                 for name, vector in zip(held.ids, held.matrix)
             ]
-            assert by_id(held) == pytest.approx(by_id(VectorCache(kept, DIMENSION)), abs=1e-6)
+            assert by_id(held) == pytest.approx(by_id(VectorCache.of(kept, DIMENSION)), abs=1e-6)
             space.embed(space.missing(self.catalog, "p"))
             space.reconcile(self.catalog, "p", "p")
         return found
@@ -288,3 +291,25 @@ def test_amendments_are_found_anew_where_what_is_taken_off_has_changed(monkeypat
     before = notes.version(space)
     monkeypatch.setattr(hubness, "_MOST", 9.0)
     assert notes.version(space) != before
+
+
+def test_one_thread_computes_the_corrections_and_the_others_wait(monkeypatch):
+    monkeypatch.setattr(hubness, "SAMPLE", 5)
+    held = VectorCache.of(rows(range(20)), DIMENSION)
+    free: list[bool] = []
+    compute = HubnessSample.hubness_corrections
+
+    def watched(*values):
+        def ask() -> None:
+            if is_free := held._computing.acquire(blocking=False):
+                held._computing.release()
+            free.append(is_free)
+
+        other = threading.Thread(target=ask)
+        other.start()
+        other.join()
+        return compute(*values)
+
+    monkeypatch.setattr(HubnessSample, "hubness_corrections", watched)
+    assert held.corrections is held.corrections
+    assert free == [False]

@@ -368,7 +368,7 @@ def test_a_catalog_of_another_layout_is_set_aside_and_said(tmp_path):
     with sqlite3.connect(path) as db:
         db.execute("CREATE TABLE mine (x)")
     catalog, said = Catalog.open_or_rebuild(path)
-    assert "layout" in said and catalog.statistics.counts()["files"] == 0
+    assert "layout" in said and catalog.statistics.counts("p")["files"] == 0
     catalog.close()
     assert list(path.parent.glob("cache.db.broken-*"))
 

@@ -66,7 +66,7 @@ def resident(vector, way, scripts: list[str]) -> VectorCache:
         for script in scripts
         for matter in range(10)
     ]
-    return VectorCache(rows, DIMENSION, way)
+    return VectorCache.of(rows, DIMENSION, way)
 
 
 @pytest.mark.parametrize("scripts", [["", "cjk"], [""]])
@@ -85,7 +85,7 @@ def test_without_that_its_script_is_all_that_it_finds(world):
         for script in ("", "cjk")
         for m in range(10)
     ]
-    plain = VectorCache(rows, DIMENSION)
+    plain = VectorCache.of(rows, DIMENSION)
     found = plain.nearest(QueryVector(vector(3, "cjk"), "cjk"), 10, Filter())
     assert {name.split("-")[0] for name, _ in found} == {"cjk"}
 
@@ -97,7 +97,7 @@ def test_a_new_note_is_framed_as_the_others_are(world):
     assert (
         held.changed(added, set()) is None
     )  # it is in the sample, so that what all have in common changes
-    many = VectorCache(
+    many = VectorCache.of(
         [
             (f"{n:05d}", "2026-01-01\x1fcodex\x1fs\x1fturn\x1f", vector(n % 10, "").tobytes())
             for n in range(1200)

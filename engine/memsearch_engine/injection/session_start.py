@@ -368,6 +368,14 @@ def prebuild(
     return is_new
 
 
+def is_prepared(home: Home, memory: str) -> bool:
+    """Whether the prepared file of a memory folder exists, and hooks may print it."""
+    try:
+        return freshness.is_fresh(json.loads(home.context(memory).read_bytes()))
+    except (OSError, ValueError, AttributeError):
+        return False
+
+
 def _kept(own: Mapping[str, Iterable[str]], rows: set[str]) -> dict[str, list[str]]:
     kept = {name: [line for line in lines if line in rows] for name, lines in own.items()}
     return {name: lines for name, lines in kept.items() if lines}

@@ -70,7 +70,7 @@ class IndexHandlers:
         for project, result in zip(projects, results):
             result.not_english = self._not_english(project)
             # CI indexes a fresh clone and starts its agent right after
-            self._state.prepare_context(project.memory, project.id)
+            self._state.prepare_context(project.memory, project.id, if_stale=True)
         return results
 
     def verify(

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 _MODULE = "memsearch_engine.service.server"
+_PAUSE_S = 0.02
 _launched: set[int] = set()  # processes whose exit codes have not been read
 
 
@@ -51,7 +52,6 @@ def connect(home: Home, *, start: bool = True, wait_s: float = 10.0) -> Connecti
             raise
     process = launch(home)
     end = time.monotonic() + wait_s
-    pause = 0.02
     while True:
         try:
             return Connection(home)
@@ -71,8 +71,7 @@ def connect(home: Home, *, start: bool = True, wait_s: float = 10.0) -> Connecti
                     f"the service did not start within {wait_s:.0f} s ({error})",
                     f"see {home.log}, or `memsearch service logs`",
                 ) from error
-        time.sleep(pause)  # before the socket file exists there is nothing to wait on
-        pause = min(pause * 1.5, 0.2)
+        time.sleep(_PAUSE_S)  # before the socket file exists there is nothing to wait on
 
 
 def _exit_code(process: int) -> int | None:

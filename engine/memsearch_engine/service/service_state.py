@@ -17,6 +17,7 @@ from memsearch_engine.core.project_location import has_notes
 from memsearch_engine.core.project_registry import Registry
 from memsearch_engine.core.projects import Place, Project, locate, projects_named
 from memsearch_engine.core.settings import Settings, load
+from memsearch_engine.injection.session_start import is_prepared
 from memsearch_engine.journal.write import Journal
 from memsearch_engine.longterm.injected import prepare
 from memsearch_engine.search.supersession.listing import OverrideCache
@@ -149,14 +150,19 @@ class ServiceState:
             self.indexer.watch(project)
             self.indexer.refresh(project)
 
-    def prepare_context(self, memory: str, identity: str) -> None:
-        """Prepare the context of new sessions of a project. Hooks only print it."""
+    def prepare_context(self, memory: str, identity: str, *, if_stale: bool = False) -> None:
+        """Prepare the context of new sessions of a project. Hooks only print it.
+
+        Args:
+            if_stale: do nothing if hooks may print the last one.
+        """
         if self.paused:  # unreadable settings may forbid it
             return
         try:
             if has_notes(memory):
                 with self._preparing:  # the last one has read the newest state
-                    prepare(self.home, memory, identity)
+                    if not (if_stale and is_prepared(self.home, memory)):
+                        prepare(self.home, memory, identity)
         except (OSError, MemsearchError) as error:
             log.warning("context of %s not prepared: %s", memory, error)
 

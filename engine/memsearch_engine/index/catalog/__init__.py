@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from memsearch_engine.agents.transcripts.model import TurnName
 from memsearch_engine.index.catalog.database import CatalogDatabase
 from memsearch_engine.index.catalog.files import IndexedEntry, IndexedFiles, KnownFile, TurnPrompts
 from memsearch_engine.index.catalog.links import (
@@ -36,6 +37,7 @@ from memsearch_engine.index.catalog.statistics import CatalogStatistics
 from memsearch_engine.index.catalog.words import WordIndex
 from memsearch_engine.index.rows import CatalogBroken, Row, decode_marks
 from memsearch_engine.journal.files import original_of
+from memsearch_engine.journal.parse import turn_id
 
 __all__ = [
     "LAYOUT",
@@ -231,8 +233,9 @@ class Catalog:
 
     def latest_texts(self, project: str, limit: int) -> list[str]:
         """Return the embedded texts that were indexed last, without prompts."""
+        # a cross join begins with the newest chunk; otherwise all of the project's are sorted
         rows = self._query(
-            "SELECT c.embedded FROM chunks c JOIN entries e ON e.id=c.entry"
+            "SELECT c.embedded FROM chunks c CROSS JOIN entries e ON e.id=c.entry"
             " WHERE e.project=? ORDER BY c.id DESC LIMIT ?",
             (project, limit),
         )
@@ -296,12 +299,13 @@ class Catalog:
         )
         return [(text, entry_id) for text, entry_id in rows]
 
-    def turns(self) -> dict[tuple[str, str, str], tuple[str, str]]:
-        """Return (agent, session, turn) -> (project, entry id), of all projects."""
-        rows = self._query(
-            "SELECT agent, session, turn, project, entry_id FROM entries WHERE turn<>''"
+    def notes_of(self, turns: Iterable[TurnName]) -> dict[TurnName, tuple[str, str]]:
+        """Return (project, entry id) of the notes about turns, by turn."""
+        names = {turn_id(*turn): turn for turn in turns}
+        rows = self.database.query_in(
+            "SELECT entry_id, project FROM entries WHERE entry_id IN ({})", names
         )
-        return {(agent, session, turn): (p, e) for agent, session, turn, p, e in rows}
+        return {names[entry_id]: (project, entry_id) for entry_id, project in rows}
 
     def marked(self, projects: Iterable[str], mark: str, limit: int) -> list[Row]:
         """Return the first chunks of the newest entries with a mark, newest first."""

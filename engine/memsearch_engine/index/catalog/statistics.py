@@ -15,38 +15,40 @@ class CatalogStatistics:
         self._database = database
         self._chunks: dict[str, tuple[int, int]] = {}  # project -> version, number
 
-    def counts(self, project: str = "") -> dict[str, int]:
-        """Return the numbers of files, failed files, entries, days and chunks.
-
-        Args:
-            project: project id; '' for all projects.
+    def counts(self, project: str) -> dict[str, int]:
+        """Return the numbers of files, failed files, entries, days and chunks of a project.
 
         Returns:
             The keys ``files``, ``failed``, ``entries``, ``days``, ``chunks`` and ``distinct``
             (chunks without duplicates). They are fields of ``service.answers.Indexed`` and keys of
             ``stats --json``.
         """
-        where, values = ("project=?", (project,)) if project else ("1", ())
-        query = self._database.query
-        ((files, failed),) = query(
-            f"SELECT count(*), total(state='failed') FROM files WHERE {where}", values
-        )
-        ((entries, days),) = query(
-            f"SELECT count(*), count(DISTINCT day) FROM entries WHERE {where} AND {IS_NOTE}", values
-        )
-        ((chunks, distinct),) = query(
-            "SELECT count(*), count(DISTINCT c.chunk_id) FROM chunks c"
-            f" JOIN entries e ON e.id=c.entry WHERE {where}",
-            values,
+        ((files, failed),) = self._database.query(
+            "SELECT count(*), total(state='failed') FROM files WHERE project=?", (project,)
         )
         return {
             "files": files,
             "failed": int(failed),
-            "entries": entries,
-            "days": days,
-            "chunks": chunks,
-            "distinct": distinct,
+            **self.sizes(project),
+            "distinct": self.distinct_chunks(project),
         }
+
+    def sizes(self, project: str) -> dict[str, int]:
+        """Return the numbers of entries, days and chunks of a project."""
+        query = self._database.query
+        # dated entries are notes, so the index alone counts them: a fifth of the time
+        ((entries, days),) = query(
+            "SELECT count(*), count(DISTINCT day) FROM entries WHERE project=? AND day>''",
+            (project,),
+        )
+        ((undated,),) = query(
+            f"SELECT count(*) FROM entries WHERE project=? AND day='' AND {IS_NOTE}", (project,)
+        )
+        ((chunks,),) = query(
+            "SELECT count(*) FROM chunks c JOIN entries e ON e.id=c.entry WHERE project=?",
+            (project,),
+        )
+        return {"entries": entries + undated, "days": days + bool(undated), "chunks": chunks}
 
     def agents(self, projects: Iterable[str]) -> list[tuple[str, int, str]]:
         """Return (agent, number of entries, newest day and time), the most entries first.

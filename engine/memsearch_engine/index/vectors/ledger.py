@@ -44,6 +44,21 @@ class LedgerRow(NamedTuple):
         return cls(tuple(parts[:_SCALARS]), script, text_hash)
 
 
+class LedgerColumns(NamedTuple):
+    """Some rows with their vectors, by column: to make an object of each row takes longer.
+
+    Attributes:
+        encoded: scalars and scripts (``LedgerRow.encoded``).
+        vectors: float32 bytes.
+        corrections: saved hubness corrections, None for none.
+    """
+
+    ids: tuple[str, ...]
+    encoded: tuple[str, ...]
+    vectors: tuple[bytes, ...]
+    corrections: tuple[float | None, ...]
+
+
 class VectorLedger:
     """The table ``stored``."""
 
@@ -145,16 +160,11 @@ class VectorLedger:
             marks = ",".join("?" * len(batch))
             yield from self._database.query(sql.format(marks), [collection, *batch])
 
-    def all_vectors(
-        self, collection: str
-    ) -> Iterator[list[tuple[tuple[str, str, bytes], float | None]]]:
+    def all_vectors(self, collection: str) -> Iterator[LedgerColumns]:
         """Yield the rows of a collection, some at a time. The caller holds the database's lock.
 
         The whole table of vectors is read in its own order if the collection has most of them: to
         look up each one takes four times as long.
-
-        Returns:
-            ((chunk id, encoded row, float32 bytes), saved hubness correction or None).
         """
         found = self._database.query(
             "SELECT text_hash, chunk_id, scalars, special FROM stored WHERE collection=?",
@@ -167,9 +177,13 @@ class VectorLedger:
                 others.setdefault(row[0], []).append(row)
         ((total,),) = self._database.query("SELECT count(*) FROM vectors")
         for some in self._database.vectors(None if 2 * len(first) > total else list(first)):
-            rows = [(first[name], blob) for name, blob in some if name in first]
-            rows += [(row, blob) for name, blob in some for row in others.get(name, ())]
-            yield [((name, scalars, blob), saved) for (_, name, scalars, saved), blob in rows]
+            pairs = [(one, blob) for name, blob in some if (one := first.get(name))]
+            if others:
+                pairs += [(row, blob) for name, blob in some for row in others.get(name, ())]
+            if pairs:
+                rows, blobs = zip(*pairs)
+                _, ids, encoded, corrections = zip(*rows)
+                yield LedgerColumns(ids, encoded, blobs, corrections)
 
     def lowest(self, collection: str, count: int) -> list[str]:
         """Return the lowest chunk ids of a collection."""

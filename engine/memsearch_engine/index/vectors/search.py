@@ -6,8 +6,8 @@ and ordered again with the local vectors.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import islice
+import threading
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -24,13 +24,12 @@ from memsearch_engine.index.hubness import (
 from memsearch_engine.index.milvus import MilvusServerStore
 from memsearch_engine.index.rows import HIDDEN_KINDS, Filter, comparable
 from memsearch_engine.index.vectors.database import VectorDatabase
-from memsearch_engine.index.vectors.ledger import LedgerRow, VectorLedger
+from memsearch_engine.index.vectors.ledger import LedgerColumns, LedgerRow, VectorLedger
 
 #: Factor for the hits requested from a server, because the corrections change their order.
 _OVERFETCH = 4
 #: Fewer corrections are not saved, because computing them again is as fast.
 _WORTH_SAVING = 2_000
-_AT_ONCE = 2_000  # vectors to copy into a matrix
 
 Neighbours = dict[str, list[tuple[str, float]]]
 
@@ -60,21 +59,14 @@ class CachedSearch:
         with self._lock:
             cache = self._caches.get(collection)
             if cache is None:
-                saved: list[float | None] = []
                 cache = self._caches[collection] = VectorCache(
-                    self._rows(collection, saved),
+                    self._ledger.all_vectors(collection),
+                    self._ledger.count(collection),
                     self._dimension,
                     self._ordinary,
-                    self._ledger.count(collection),
+                    self._ledger.sample_name(collection),
                 )
-                cache.set_saved(self._ledger.sample_name(collection), saved)
             return cache
-
-    def _rows(self, collection: str, saved: list[float | None]) -> Iterator[CacheRow]:
-        """Yield the rows of a collection, and add their corrections to *saved*."""
-        for some in self._ledger.all_vectors(collection):
-            saved += [correction for _, correction in some]
-            yield from [row for row, _ in some]
 
     def nearest(
         self, collection: str, question: QueryVector, limit: int, where: Filter
@@ -248,46 +240,61 @@ class VectorCache:
 
     def __init__(
         self,
-        rows: Iterable[CacheRow],
+        batches: Iterable[LedgerColumns],
+        count: int,
         dimension: int,
         ordinary: dict[str, np.ndarray] | None = None,
-        count: int | None = None,
+        saved_by: str = "",
     ) -> None:
-        """Read *rows* into one matrix.
+        """Read the chunks of a collection into one matrix.
 
         Args:
-            rows: the chunks of a collection.
+            batches: its rows. All at once would take twice the memory.
+            count: at least the number of rows.
             dimension: numbers in a vector.
             ordinary: as for ``HubnessSample``; the rows must then have scripts.
-            count: at least the number of rows, to read them as they come; None to count them.
+            saved_by: the name of the sample of the saved corrections.
         """
         self._ordinary = ordinary
-        if count is None:
-            rows = list(rows)
-            count = len(rows)
         ids: list[str] = []
         encoded: list[str] = []
-        buffer, left = _buffer(count, dimension), iter(rows)
-        while some := list(islice(left, _AT_ONCE)):  # all at once would take twice the memory
-            read = np.frombuffer(b"".join([row[2] for row in some]), np.float32)
-            buffer[len(ids) : len(ids) + len(some)] = read.reshape(-1, dimension)
-            ids += [row[0] for row in some]
-            encoded += [row[1] for row in some]
+        saved: list[float | None] = []
+        buffer = _buffer(count, dimension)
+        for some in batches:
+            read = np.frombuffer(b"".join(some.vectors), np.float32)
+            buffer[len(ids) : len(ids) + len(some.ids)] = read.reshape(-1, dimension)
+            ids += some.ids
+            encoded += some.encoded
+            saved += some.corrections
         self._buffer: np.ndarray | None = buffer
         self.matrix = buffer[: len(ids)]
-        self._saved_by, self._saved = "", np.empty(0, np.float32)
+        self.set_saved(saved_by, saved)
         self.ids = np.array(ids, dtype=object)
         self._places: dict[str, int] | None = None
+        self._computing = threading.RLock()  # one search computes a value, the others wait for it
         self._corrections: np.ndarray | None = None
         self._sample: HubnessSample | None = None
         self._hidden: np.ndarray | None = None
         # the rows of a session's day are equal, and share one tuple
         parts = {text: LedgerRow.decoded(text) for text in set(encoded)}
-        self.scalars = [parts[text].scalars for text in encoded]
-        self._scripts = [parts[text].script or "" for text in encoded]
+        rows = [parts[text] for text in encoded]
+        self.scalars = [row.scalars for row in rows]
+        self._scripts = [row.script or "" for row in rows]
         if ordinary:
             self._buffer = None
             self.matrix = self.sample.centered(self.matrix, self._scripts)
+
+    @classmethod
+    def of(
+        cls,
+        rows: Iterable[CacheRow],
+        dimension: int,
+        ordinary: dict[str, np.ndarray] | None = None,
+    ) -> VectorCache:
+        """Return a cache of *rows*, which have no saved corrections."""
+        columns = list(zip(*((*row, None) for row in rows)))
+        batches = [LedgerColumns(*columns)] if columns else []
+        return cls(batches, len(columns[0]) if columns else 0, dimension, ordinary)
 
     def changed(self, rows: list[CacheRow], without: set[str]) -> VectorCache | None:
         """Return a copy without the chunks in *without* and with *rows* added.
@@ -297,7 +304,7 @@ class VectorCache:
         Returns:
             None if all rows must be read again, because the hubness sample has changed.
         """
-        new = VectorCache(rows, self.matrix.shape[1])
+        new = VectorCache.of(rows, self.matrix.shape[1])
         has_same_sample = self._sample is not None and self._sample.stays(new.ids, without)
         if self._ordinary:
             if not has_same_sample:
@@ -349,24 +356,27 @@ class VectorCache:
     @property
     def sample(self) -> HubnessSample:
         """The sample against which hubness is measured."""
-        if self._sample is None:
-            ids = sampled(self.ids)
-            places = self._place(ids)
-            scripts = [self._scripts[place] for place in places]
-            self._sample = HubnessSample(ids, self.matrix[places], scripts, self._ordinary)
-        return self._sample
+        with self._computing:
+            if self._sample is None:
+                ids = sampled(self.ids)
+                places = self._place(ids)
+                scripts = [self._scripts[place] for place in places]
+                self._sample = HubnessSample(ids, self.matrix[places], scripts, self._ordinary)
+            return self._sample
 
     @property
     def corrections(self) -> np.ndarray:
         """The hubness correction of each row: float32 of shape (rows,)."""
-        if self._corrections is None:
-            corrections, new = self._saved.copy(), self._without_saved()
-            if len(new) == len(self.ids):
-                corrections = self.sample.hubness_corrections(self.ids, self.matrix)
-            elif len(new):
-                corrections[new] = self.sample.hubness_corrections(self.ids[new], self.matrix[new])
-            self._corrections = corrections
-        return self._corrections
+        with self._computing:
+            if self._corrections is None:
+                corrections, new = self._saved.copy(), self._without_saved()
+                if len(new) == len(self.ids):
+                    corrections = self.sample.hubness_corrections(self.ids, self.matrix)
+                elif len(new):
+                    some = self.sample.hubness_corrections(self.ids[new], self.matrix[new])
+                    corrections[new] = some
+                self._corrections = corrections
+            return self._corrections
 
     def unsaved_corrections(self) -> list[tuple[float, str]]:
         """Return (correction, chunk id) of the rows without a correction in the ledger."""
