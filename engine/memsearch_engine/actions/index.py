@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
 
 from memsearch_engine.actions import work
-from memsearch_engine.agents.transcripts.model import Turn
+from memsearch_engine.agents.transcripts.model import Turn, TurnName
 from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.core.home import Home, private
 from memsearch_engine.core.migrations import (
@@ -175,9 +175,15 @@ class ActionIndex(OpenedOnce):
 
     # -- reading
 
-    def names(self) -> set[tuple[str, str, str]]:
-        """(agent, session, turn) of every stored turn."""
-        return set(self._read("SELECT agent, session, turn FROM turns"))
+    def names(self, among: Sequence[TurnName]) -> set[TurnName]:
+        """Those of some turns that are stored."""
+        marks = ",".join(["(?,?,?)"] * len(among))
+        found = self._read(
+            "SELECT agent, session, turn FROM turns"
+            f" WHERE (agent, session, turn) IN (VALUES {marks})",
+            [part for name in among for part in name],
+        )
+        return {(agent, session, turn) for agent, session, turn in found}
 
     def of_command(self, memories: list[str], command: str) -> list[AgentAction]:
         """All runs of exactly this command, newest first."""

@@ -228,8 +228,8 @@ class Indexer(IndexState):
             if project.root in self.known:
                 return
             self.known[project.root] = project
-        self.watch(project)
-        self.enqueue(IndexJob(project, []))
+        if not self.watch(project):
+            self.enqueue(IndexJob(project, []))
 
     def detach(self, project: Project) -> None:
         """Remove a project and drop its index. Its files are not changed. Blocks until done."""
@@ -246,15 +246,22 @@ class Indexer(IndexState):
         for other in others:  # another folder of the same project shares the index
             self.enqueue(IndexJob(other, []))
 
-    def watch(self, project: Project) -> None:
-        """Watch the notes of a project, and index them if a watch was added."""
+    def watch(self, project: Project) -> bool:
+        """Watch the notes of a project, and index them if a watch was added.
+
+        Returns:
+            Whether one was added.
+        """
+        is_added = False
         for folder in filter(None, (project.memory, shared_beside(project.memory))):
             try:
                 safe_files.real(folder)
             except OSError:  # a link that leaves the project is not followed
                 continue
             if self.watcher.add(project.root, folder):
+                is_added = True
                 self.enqueue(IndexJob(project, []))
+        return is_added
 
     def _on_files(self, root: str) -> None:
         project = self.known.get(root)

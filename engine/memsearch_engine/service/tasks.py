@@ -20,6 +20,7 @@ import msgspec
 from memsearch_engine.actions.index import ActionIndex
 from memsearch_engine.agents.transcripts.evidence import Archive
 from memsearch_engine.agents.transcripts.locate import known_folders
+from memsearch_engine.agents.transcripts.model import TurnName
 from memsearch_engine.capture import event_queue, summaries
 from memsearch_engine.capture.capture_pipeline import CapturePipeline
 from memsearch_engine.capture.coverage import reconcile
@@ -45,7 +46,7 @@ _SOURCES_S = 15.0
 _SUMMARIES_S = 15.0
 _LONGTERM_S = 30.0
 _SYNC_S = 20.0  # seconds between two checks whether a round of sync is due
-_AT_ONCE = 100  # turns whose actions are recorded in one step
+_AT_ONCE = 200  # archived turns that are looked at in one step
 
 
 @contextlib.contextmanager
@@ -65,7 +66,7 @@ class CaptureTask:
     def __init__(self, state: ServiceState) -> None:
         self._state = state
         self.summarise_now = threading.Event()
-        self._unnoted: list[tuple[tuple[str, str, str], tuple[str, str]]] | None = None
+        self._looked_at: TurnName | None = ("", "", "")  # the last one; None after all
 
     def drain(self) -> event_queue.QueueOutcome:
         """Process the event queue, and index the captured notes."""
@@ -138,36 +139,29 @@ class CaptureTask:
         )
 
     def note_actions(self) -> None:
-        """Record the actions of turns that an earlier version captured, some in each call."""
-        if self._unnoted is None:
-            if not self._state.indexer.warmed.is_set():
-                return
-            self._unnoted = self._find_unnoted()
-        some, self._unnoted = self._unnoted[:_AT_ONCE], self._unnoted[_AT_ONCE:]
-        if not some:
+        """Record the actions of turns that were archived without, some in each call.
+
+        An earlier version, or another machine, archived them.
+        """
+        if self._looked_at is None or not self._state.indexer.warmed.is_set():
             return
         archive = Archive(self._state.home)
+        names = archive.names_after(self._looked_at, _AT_ONCE)
+        if not names:
+            self._looked_at = None
+            return
+        self._looked_at = names[-1]
+        memories = {project.id: project.memory for project in self._state.registered()}
         try:
             with contextlib.closing(ActionIndex(self._state.home)) as actions:
-                for name, (memory, entry) in some:
-                    turn = archive.get(*name)
+                new = set(names) - actions.names(names)
+                for name, (project, entry) in self._state.indexer.catalog.notes_of(new).items():
+                    turn = archive.get(*name) if project in memories else None
                     if turn is not None:
-                        actions.put(turn, memory, entry, CapturePipeline.started(turn))
+                        actions.put(turn, memories[project], entry, CapturePipeline.started(turn))
         except MemsearchError as error:
             log.warning("what turns did is not noted: %s", error)
-            self._unnoted = []
-
-    def _find_unnoted(self) -> list[tuple[tuple[str, str, str], tuple[str, str]]]:
-        names = Archive(self._state.home).names() - ActionIndex(self._state.home).names()
-        if not names:
-            return []
-        memories = {project.id: project.memory for project in self._state.registered()}
-        notes = {
-            turn: (memories[project], entry)
-            for turn, (project, entry) in self._state.indexer.catalog.turns().items()
-            if project in memories
-        }
-        return [(name, notes[name]) for name in sorted(names & notes.keys())]
+            self._looked_at = None
 
     def _prune_evidence(self) -> None:
         """Delete archived turns that exceed the owner's limits."""

@@ -8,6 +8,7 @@ anchors use. The caller removes secrets before it stores a turn.
 from __future__ import annotations
 
 import hashlib
+import json
 import sqlite3
 import time
 from collections.abc import Iterable
@@ -271,6 +272,21 @@ class Archive(OpenedOnce):
     def names(self) -> set[tuple[str, str, str]]:
         """Return the names (agent, session, turn) of all archived turns."""
         return set(self._read("SELECT agent, session, turn FROM turns"))
+
+    def turns(self) -> dict[tuple[str, str], set[str]]:
+        """Return the archived turns of each session, by (agent, session)."""
+        rows = self._read(
+            "SELECT agent, session, json_group_array(turn) FROM turns GROUP BY agent, session"
+        )
+        return {(agent, session): set(json.loads(turns)) for agent, session, turns in rows}
+
+    def names_after(self, name: TurnName, limit: int) -> list[TurnName]:
+        """Return the next names of archived turns, in order."""
+        query = (
+            "SELECT agent, session, turn FROM turns WHERE (agent, session, turn) > (?,?,?)"
+            " ORDER BY agent, session, turn LIMIT ?"
+        )
+        return [(row[0], row[1], row[2]) for row in self._read(query, (*name, limit))]
 
     def digests(self, names: Iterable[TurnName] | None = None) -> dict[TurnName, str]:
         """Return a digest of the content of each archived turn, or of the named ones."""

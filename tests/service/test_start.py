@@ -1,0 +1,92 @@
+"""What a service does at its start is done once, and what can wait is done in small steps."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import pytest
+from memsearch_engine.actions.index import ActionIndex
+from memsearch_engine.agents.transcripts.evidence import Archive
+from memsearch_engine.agents.transcripts.model import ToolCall, Turn
+from memsearch_engine.core.home import Home
+from memsearch_engine.injection.session_start import is_prepared
+from memsearch_engine.service import service_state, tasks
+from memsearch_engine.service.commands import IndexJob, RequestContext
+from memsearch_engine.service.service_state import ServiceState
+from memsearch_engine.service.tasks import CaptureTask
+
+
+@pytest.fixture
+def state(box) -> Iterator[ServiceState]:
+    with contextlib.closing(ServiceState(Home(box.home.root).ensure())) as made:
+        assert made.indexer.warmed.wait(60)
+        yield made
+
+
+def place(box) -> dict[str, str]:
+    return {"root": str(box.project), "memory": str(box.memory), "common_dir": ""}
+
+
+def test_the_actions_of_archived_turns_with_a_note_are_recorded_step_by_step(
+    box, state, monkeypatch
+):
+    monkeypatch.setattr(tasks, "_AT_ONCE", 2)
+    names = [f"turn{number}" for number in range(5)]
+    notes = [
+        f"### 10:0{n}\n<!-- session:s turn:{name} agent:codex -->\n- {name} made\n"
+        for n, name in enumerate(names)
+        if n != 3
+    ]
+    box.write("2026-03-01", "# 2026-03-01\n\n" + "\n".join(notes))
+    call = RequestContext(lambda state: None, lambda: False)
+    state.indexer.run(state.project_at(place(box), register=True), [], False, call)
+    with contextlib.closing(Archive(state.home)) as archive:
+        for name in names:
+            call = ToolCall("Bash", f"make {name}", "done")
+            archive.put(Turn("codex", "s", name, started="2026-03-01T10:00:00Z", tools=[call]))
+    actions = ActionIndex(state.home)
+    turns = [("codex", "s", name) for name in names]
+    task, found = CaptureTask(state), []
+    for _ in range(4):
+        task.note_actions()
+        found.append(sorted(name for *_, name in actions.names(turns)))
+    assert found == [names[:2], names[:3], names[:3] + names[4:], names[:3] + names[4:]]
+    assert len(actions.of_command([str(box.memory)], "make turn4")) == 1
+
+
+def test_a_project_that_is_attached_while_it_is_indexed_is_read_once(box, state, monkeypatch):
+    box.fill()
+    indexer, enqueue = state.indexer, state.indexer.enqueue
+    indexer.thread.close()  # the queue keeps its jobs
+
+    def begun_meanwhile(job: IndexJob) -> None:
+        enqueue(job)  # then `memsearch index` begins, which includes the queued work
+        indexer.queued.discard(job.project.root)
+
+    monkeypatch.setattr(indexer, "enqueue", begun_meanwhile)
+    while not indexer.queue.empty():
+        indexer.queue.get()
+    state.project_at(place(box), register=True)
+    assert indexer.queue.qsize() == 1
+
+
+def test_a_context_that_hooks_may_print_is_not_prepared_again(box, state, monkeypatch):
+    box.fill()
+    project = state.project_at(place(box), register=True)
+    made: list[str] = []
+    prepare = service_state.prepare
+    monkeypatch.setattr(
+        service_state, "prepare", lambda *values: (made.append("x"), prepare(*values))[1]
+    )
+
+    def count() -> int:
+        state.prepare_context(project.memory, project.id, if_stale=True)
+        return len(made)
+
+    assert not is_prepared(state.home, project.memory)
+    assert [count(), count()] == [1, 1] and is_prepared(state.home, project.memory)
+    box.write("2026-03-05", "### 10:00\n- The cache is shared now\n")
+    assert [count(), count()] == [2, 2]
+    state.home.context(project.memory).write_text("[]")
+    assert not is_prepared(state.home, project.memory)
