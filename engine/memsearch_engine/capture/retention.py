@@ -104,11 +104,12 @@ class Evidence:
     def survey(self) -> Survey:
         """Return how many cited turns are live, archived or lost, and the expiring transcripts."""
         result = Survey(expiring=[])
-        archived = Archive(self._home).names()
+        archived = Archive(self._home).turns()
         now = time.time()
         for (agent, session), anchors in cited(self._scope).items():
             where = find_session(agent, session, anchors[0].path, self._scope.folders)
-            unkept = sum((agent, session, anchor.turn) not in archived for anchor in anchors)
+            turns = archived.get((agent, session), set())
+            unkept = sum(anchor.turn not in turns for anchor in anchors)
             if where is None:
                 result.kept += len(anchors) - unkept
                 result.lost += unkept

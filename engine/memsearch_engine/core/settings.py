@@ -12,6 +12,7 @@ import errno
 import functools
 import os
 import re
+import threading
 import types
 import typing
 from operator import attrgetter
@@ -26,6 +27,8 @@ from memsearch_engine.core.home import Home
 from memsearch_engine.core.settings_schema import Provider, Settings, SkillTask, Summarize, Task
 
 _KEYS_TABLE = "tui.keys."
+#: msgspec may crash if two threads convert to a type for the first time.
+_CONVERTING = threading.Lock()
 #: The only keys that a file inside a repository may set.
 PROJECT_KEYS = (
     "embedding.batch_size",
@@ -111,7 +114,8 @@ def _typed(
             _drop(merged, _parts(key))
     try:
         # the first conversion takes 4 ms, and many homes have no settings
-        settings = msgspec.convert(merged, Settings, strict=True) if merged else Settings()
+        with _CONVERTING:
+            settings = msgspec.convert(merged, Settings, strict=True) if merged else Settings()
     except msgspec.ValidationError as error:
         key = _key_in(str(error), merged)
         reason = str(error).partition(" - at")[0]

@@ -172,8 +172,8 @@ def find_session(agent: str, session: str, path: str, folders: AgentFolders) -> 
     if reads is None:
         return None
     places = [place for place in folders.of(agent) if place.exists()]
-    if path and "\0" not in path:
-        candidate = os.path.expanduser(path)
+    candidate = os.path.expanduser(path)
+    if os.path.isfile(candidate):
         known = agent_registry.agent(agent)
         # a file of the location itself, which is a project
         if known.in_projects and not known.sessions:
@@ -182,7 +182,7 @@ def find_session(agent: str, session: str, path: str, folders: AgentFolders) -> 
             )
         else:
             is_theirs = any(_is_theirs(candidate, place, agent) for place in places)
-        if is_theirs and os.path.isfile(candidate):
+        if is_theirs:
             try:
                 if found := reads.at(candidate, session):
                     return found
