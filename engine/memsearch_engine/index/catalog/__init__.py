@@ -333,7 +333,7 @@ class Catalog:
 
         Such a chunk contains an underscore, a dot or code, and a sign or a word of assignment.
         """
-        patterns = ("%=%", "%` is %", "%` stays%", "% set to %", "%defaults to %", "%: %`%")
+        patterns = ("%=%", "%` is %", "%` stays%", "% set to %", "%defaults to %", "%`%: %`%")
         where = " OR ".join(["c.text LIKE '%\\_% is %' ESCAPE '\\'", *["c.text LIKE ?"] * 6])
         return self._query(
             "SELECT c.id, c.text FROM entries e JOIN chunks c ON c.entry=e.id"

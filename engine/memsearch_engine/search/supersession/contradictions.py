@@ -203,7 +203,8 @@ def _may_state(text: str) -> bool:
 def assigned_in(text: str) -> list[Assigned]:
     """The values that the sentences of a note give to identifiers."""
     found = []
-    for sentence in filter(_may_state, SENTENCE.split(text)):
+    lines = filter(_may_state, text.split("\n"))
+    for sentence in filter(_may_state, chain.from_iterable(map(SENTENCE.split, lines))):
         given = [(quoted or bare, value) for quoted, bare, value in _STATED.findall(sentence)]
         for name, written in [*_ASSIGNED.findall(sentence), *given]:
             if (value := normalized(written)) and is_identifier(name):
