@@ -14,6 +14,7 @@ from textual import constants
 from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.events import Resize
 from textual.screen import ModalScreen, Screen
 from textual.theme import Theme
 
@@ -39,6 +40,7 @@ _READ_S = 1.0  # longest time that a key waits for its note
 #: Thresholds of the garbage collector. A frame makes thousands of short-lived objects; with
 #: Python's defaults (700, 10, 10) a full collection ran every 20 keys and took 50 ms.
 _COLLECT_AT = (20_000, 5, 5)
+_NEVER = 10_000  # columns
 THEMES = (
     Theme(
         name="memsearch-dark",
@@ -136,6 +138,7 @@ class MemsearchApp(App[int]):
             self.register_theme(item)
         wanted = theme or self.settings.tui.theme or self.saved.theme
         self.theme = wanted if wanted in self.available_themes else THEMES[0].name
+        self._use_panes(one=self.saved.one_pane)
 
     def get_driver_class(self) -> type[Driver]:
         """Return the driver for this terminal."""
@@ -252,6 +255,12 @@ class MemsearchApp(App[int]):
                 "Change keys", "which key does what", self._change_keys, "keymap binding shortcut"
             ),
             PaletteCommand(
+                "Panes beside each other" if self.saved.one_pane else "One pane at a time",
+                "screen",
+                self._change_panes,
+                "panes columns split narrow wide preview reader",
+            ),
+            PaletteCommand(
                 "Messages", "what was said", self._show_messages, "log status notification again"
             ),
         ]
@@ -287,6 +296,19 @@ class MemsearchApp(App[int]):
         from memsearch_tui.screens.help import KeysScreen
 
         self.push_screen(KeysScreen(type(self), BrowseScreen, self.settings, self.library.memory))
+
+    def _use_panes(self, *, one: bool) -> None:
+        """Show one pane at a time, also in a wide window, or as many as have room."""
+        wide = [(_NEVER, name) for _, name in type(self).HORIZONTAL_BREAKPOINTS[1:]]
+        points = [(0, "-narrow"), *wide] if one else type(self).HORIZONTAL_BREAKPOINTS
+        self.HORIZONTAL_BREAKPOINTS = points
+        self.set_class(one, "one-pane")
+
+    def _change_panes(self) -> None:
+        self.saved.save("one_pane", not self.saved.one_pane)
+        self._use_panes(one=self.saved.one_pane)
+        for screen in self.screen_stack:
+            screen.post_message(Resize(self.size, self.size))
 
     def _show_messages(self) -> None:
         from memsearch_tui.screens.help import TextScreen

@@ -16,7 +16,7 @@ _PAST_SEARCHES = 50
 
 #: (path, entry id) of a note.
 Key = tuple[str, str]
-_Name = Literal["theme", "two_lines", "by_session", "at", "searches", "saved"]
+_Name = Literal["theme", "two_lines", "one_pane", "by_session", "at", "searches", "saved"]
 
 
 class SavedState:
@@ -68,6 +68,11 @@ class SavedState:
         """Whether each note has two lines in the list; None: the list decides by its height."""
         value = self._values.get("two_lines")
         return value if isinstance(value, bool) else None
+
+    @property
+    def one_pane(self) -> bool:
+        """Whether one pane at a time is shown, also in a wide window."""
+        return bool(self._values.get("one_pane"))
 
     @property
     def by_session(self) -> bool:

@@ -230,3 +230,33 @@ def test_why_a_note_is_no_hit_of_the_last_search(world):
         assert "no near hit of “zebra crossing”" in said(app)
 
     drive(app, steps)
+
+
+def test_one_pane_at_a_time_in_a_wide_window(world):
+    app = world.app()
+
+    async def steps(pilot):
+        screen = app.screen
+        right = screen.query_one("#right")
+        assert right.display and not screen.desk.is_narrow
+        for title, is_one in (("One pane at a time", True), ("Panes beside each other", False)):
+            command = next(one for one in app.commands(screen) if one.title == title)
+            command.run()
+            await until(pilot, lambda one=is_one: screen.desk.is_narrow == one)
+            await pilot.pause()
+            assert right.display != is_one and app.saved.one_pane == is_one
+            assert (screen.panes.entries.region.width == app.size.width) == is_one
+        next(one for one in app.commands(screen) if one.title == "One pane at a time").run()
+        await until(pilot, lambda: screen.desk.is_narrow)
+        app.push_screen(AskScreen("Which?", ""))
+        await until(pilot, lambda: isinstance(app.screen, AskScreen))
+        await pilot.pause()
+        assert app.screen.children[0].region.width == app.size.width
+
+    drive(app, steps, size=(160, 40))
+    again = world.app()
+
+    async def still(pilot):
+        assert again.screen.desk.is_narrow and not again.screen.query_one("#right").display
+
+    drive(again, still, size=(160, 40))
