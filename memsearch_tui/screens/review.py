@@ -285,9 +285,7 @@ class ReviewScreen(Page[Item]):
         case = self.case
         if case is None:
             return
-        if not (case.yes if yes else case.no):
-            self.say(f"This case cannot be {'accepted' if yes else 'rejected'}.")
-        elif yes and case.asks:
+        if yes and case.asks:
             self._ask(
                 case, case.asks, "", lambda reply: None if reply.strip().lower() == "yes" else ""
             )

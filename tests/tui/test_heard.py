@@ -5,7 +5,6 @@ terminal's cursor if no text changed.
 from __future__ import annotations
 
 import pytest
-from memsearch_engine import ReviewItem
 from textual.drivers.headless_driver import HeadlessDriver
 from textual.scrollbar import ScrollBar
 from textual.widgets import Input
@@ -197,24 +196,6 @@ def test_messages_can_be_read_again(world):
         await until(pilot, lambda: isinstance(app.screen, TextScreen))
         await pilot.pause()
         assert app.screen._view.text().split("\n")[0].endswith("  this was said")
-
-    drive(app, steps)
-
-
-def test_an_answer_that_a_case_does_not_have_is_refused_in_words(world):
-    app = reviewed(world)
-    case = ReviewItem("unread", "a.md", "a.md", [[("its permissions forbid reading it", "text")]])
-
-    async def steps(pilot):
-        await pilot.press("f5")
-        await settled(pilot)
-        page = app.screen
-        page._cases = {case.key: case}
-        page._show()
-        await pilot.press("a")
-        assert "cannot be accepted" in said(app)
-        await pilot.press("x")
-        assert "cannot be rejected" in said(app)
 
     drive(app, steps)
 
