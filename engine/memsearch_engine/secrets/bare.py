@@ -18,7 +18,7 @@ from memsearch_engine.secrets.evidence import (
     labels,
     secrets_among,
 )
-from memsearch_engine.secrets.judge import IDENTIFIER, wordy
+from memsearch_engine.secrets.judge import IDENTIFIER, is_sealed, wordy
 
 _CHARACTER = r"[A-Za-z0-9!#$%&*+/?@^_~.-]"
 #: Long words, words with a symbol inside, and two words with a number.
@@ -46,7 +46,7 @@ _USER = re.compile(
 )
 _KEY = re.compile(r"(?i)pass|pwd|\bpw\b|secret|token|key|cred|auth|unlock")
 _ID = re.compile(
-    r"(?i)(?:\bid|ids|uid|sha\d*|hash|commit|integrity|digest|etag|rev(?:ision)?|build|trace|"
+    r"(?i)(?:\bid|_id|ids|uid|\bh1|sha\d*|hash|commit|integrity|digest|etag|rev(?:ision)?|build|trace|"
     r"version|"
     r"base64|checksum|fingerprint|nonce|signature|public\w*|blob|tree|resolved|"
     r"pods?|volume|request|job|run|container|order|ticket|deployment|image|file|document|video)\b"
@@ -71,9 +71,15 @@ def candidates(text: str) -> Iterator[PossibleSecret]:
         if not link:
             continue
         first = max(text.rfind("\n", 0, start) + 1, start - 80)
+        if text[start - 1 : start] == "[" and text.startswith("](", stop):
+            continue  # the text of a link
         if _INSIDE.fullmatch(text[start - 1 : start] + text[stop : stop + 1]):
             continue
-        if IDENTIFIER.match(value) or (link == "bare long" and _ID.search(text[first:start])):
+        if (
+            is_sealed(text, start)
+            or IDENTIFIER.match(value)
+            or (link == "bare long" and _ID.search(text[first:start]))
+        ):
             continue
         lead, before, after = text[first:start], text[start - 1 : start], text[stop : stop + 1]
         around = labels(

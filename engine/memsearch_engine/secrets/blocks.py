@@ -427,13 +427,13 @@ def _is_wif(text: str) -> bool:
 # -- phrases after a name, whatever their word list
 _ANNOUNCED = linear.compile(
     r"(?i)(?:seed|recovery|mnemonic|backup|secret recovery|wallet|from)[ _-]?(?:phrase|"
-    r"words|seed)|mnemonic|seedphrase|助记词|ニーモニック|니모닉|"
+    r"words|seed)|mnemonic|\bseed\b|seedphrase|助记词|ニーモニック|니모닉|シード|시드|wallet|metamask|"
     r"мнемоник[а-я]{0,3}|сид-?фраз[а-я]{1,2}|phrase de récupération|"
     r"frase (?:semilla|de recuperación|semente)|wiederherstellungsphrase"
 )
 _ANNOUNCED_WORDS = re.compile(
-    r"(?:[A-Za-z_]{1,20}\()?[^\nA-Za-z]{0,8}(?:(?:is|was|ist|est|es|é)\b)?[\s:=\"'`“„«(]{1,8}"
-    r"((?:[a-z]{3,8}[ \t\n]{1,4}){11,23}[a-z]{3,8})(?![\w-])"
+    r"(?<![\w-])(?:[a-z]{3,8}(?:[ \t\n]{1,4}|[ \t\n,|]{0,6}\d{1,2}[.):]?[ \t]{1,3})){11,23}"
+    r"[a-z]{3,8}(?![\w-])"
 )
 _GRAMMAR = frozenset(
     "the and you your are for with that this not was were have has but can from they will been "
@@ -461,12 +461,12 @@ def phrases(text: str) -> Iterator[Span]:
         if is_passphrase(match[2], named=bool(match["named"])):
             yield *match.span(2), "passphrase"
     for name in _ANNOUNCED.finditer(text):
-        if match := _ANNOUNCED_WORDS.match(text, name.end()):
-            found = _WORD.finditer(text, *match.span(1))
+        for match in _ANNOUNCED_WORDS.finditer(text, name.end(), name.end() + 400):
+            found = _WORD.finditer(text, *match.span())
             words = list(takewhile(lambda word: word[0] not in _GRAMMAR, found))
             different = len({word[0] for word in words})
             if len(words) in _LENGTHS and different > len(words) // 2:
-                yield match.start(1), words[-1].end(), "seed-phrase"
+                yield match.start(), words[-1].end(), "seed-phrase"
 
 
 # -- one-time codes

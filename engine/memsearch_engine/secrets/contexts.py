@@ -228,6 +228,12 @@ LETTERS: tuple[Rule, ...] = (
     ),
     rule(
         "call-password",
+        "connect getconnection pdo",
+        r"(?i)(?:connect|getconnection|PDO|PDO->__construct)\(\s{0,20}[\"'][^\"'\n]{1,200}[\"'],\s{0,40}"
+        rf"[\"'][^\"'\n]{{1,60}}[\"'],\s{{0,40}}[\"']{_L}[\"']",
+    ),
+    rule(
+        "call-password",
         "tochararray",
         r"(?i)(?:key|pass|spec|store|ssl|"
         r"p12)[^\n\"']{0,80}(?:[\"'][^\n\"']{0,80}[\"'][^\n\"']{0,40})?"
@@ -293,6 +299,24 @@ COMMANDS: tuple[Rule, ...] = (
 
 #: Tokens that are known by their place.
 SHAPES: tuple[Rule, ...] = (
+    rule(
+        "encryption-key",
+        "[",
+        r"(?i)(?:solana|keypair|secret|private|wallet|seed|id\.json)[^\[\n]{0,60}(?:\n[^\[\n]{0,20})?"
+        r"(\[(?:\s?\d+,\s?){31,63}\s?\d+\s?\])",
+    ),
+    rule(
+        "character-secret",
+        "key pw pass token secret",
+        r"(?i)(?:key|pw|pwd|pass\w{0,8}|token|secret)\w{0,20}(?:\[\])?[ ]?[:=][ ]?[\[({][ ]?"
+        r"((?:b?'[^'\n]',\s?){5,60}b?'[^'\n]')",
+    ),
+    rule(
+        "otp-seed",
+        "authenticator totp otp 2fa mfa authy",
+        r"(?i)(?:authenticator|totp|otp|2fa|mfa|authy)[^\n]{0,60}?[ :=]"
+        r"((?:[a-z2-7]{4}[ -]){5,15}[a-z2-7]{4})(?:[^a-z0-9]|$)",
+    ),
     rule(
         "recovery-code",
         "recovery backup rescue scratch",

@@ -75,7 +75,11 @@ _LINKED = frozenset(
 _LETTERS = re.compile(r"[^\W\d_]{4,}")
 #: Words with a number, as people choose them; code hardly numbers its names so high.
 _NUMBERED = re.compile(r"[a-z]{3,}(?:_[a-z]{3,})+_?\d{2,4}")
-_STRICT = frozenset(("near", "near key", "word", "bare", "bare cased", "bare long", "bare words"))
+#: Links of ``cued``, each with weights of its own.
+_TAGGED = frozenset(("cued", "plain", "phrase"))
+_STRICT = frozenset(
+    ("word", "cued", "plain", "phrase", "bare", "bare cased", "bare long", "bare words")
+)
 _EDGES = (5, 6, 8, 12, 16, 24, 40)
 
 
@@ -125,6 +129,13 @@ def features(candidate: PossibleSecret, value: str) -> Iterator[str]:
     """Yield the features of a candidate with this value."""
     _, _, _, name, link, around = candidate
     form, length, own = _of_value(value)
+    if link in _TAGGED:
+        every = (form, length, *own, *around)
+        yield link
+        yield from (f"{link}|{one}" for one in every)
+        yield from (f"{link}|{name}|{one}" for one in every)
+        yield from (f"{link}|{around[0]}|{one}" for one in every)
+        return
     yield from ("all", f"name:{name}", f"link:{link}", f"form:{form}", f"length:{length}")
     yield from (f"{name}|{form}", f"{link}|{form}", f"{name}|{link}", f"{link}|{length}")
     yield from (*own, *around)

@@ -16,9 +16,9 @@ import re
 from collections.abc import Callable
 
 _REFERENCE = re.compile(
-    r"(?i)^\$|\$\{|\{\{|^<|^%|^\(|^\[|^\{|^@|\*{3}|x{6}|•|…|\.{3}|"
+    r"(?i)^\$|\$\{|\{\{|^<|^%(?![0-9A-F]{2}\w)|^\(|^\[|^\{|^@|\*{3}|x{6}|•|…|\.{3}|"
     r"your[-_]|^(?:replace|insert|fill)[_-]|^todo|^(?-i:A-Z|a-z)|^op://|^vault:|^arn:|^ENC\[|"
-    r"^/(?![A-Za-z0-9+/]{19,}=+$|[A-Za-z0-9+/]{39}$)|^\./|^~|://|^env:|^file:|"
+    r"^/(?![A-Za-z0-9+/]{19,}=+$|[A-Za-z0-9+/]{39}$|[A-Za-z0-9/]*\+[A-Za-z0-9+/]{12,}={0,2}$)|^\./|^~|://|^env:|^file:|"
     r"^\*\*?/|^unix:|^null$|^none$|^true$|^false$|^[\[<(]?redacted[\])>]?$|^0x(?:[0-9a-f]{1,8}|"
     r"[0-9a-f]{40})$|"
     r"^HTTP/\d|^--|^~?\^?\d+\.\d+\.\d|^scram-sha|^sha(?:256|384|512)|::|^:|^AAAA[BCE][23]"
@@ -35,7 +35,7 @@ IDENTIFIER = re.compile(
     r"(?:toolu|tool|msg|message|call|chatcmpl|cmpl|req|request|run|thread|asst|file|resp|rs|fc|evt|"
     r"event|cus|pi|pk|sub|price|prod|acct|in|ch|ses|session|conv|user|org|team|batch|step|vs|"
     r"pubkey|"
-    r"sha\d*|id|pvc|pod|vol|node|job|task|build|trace|span|tx|order|snap|img|doc|wf)[_-]"
+    r"sha\d*|id|prt|ord|pvc|pod|vol|node|job|task|build|trace|span|tx|order|snap|img|doc|wf)[_-]"
 )
 _FEW_CHARACTERS = 5  # a token with fewer different characters is an example
 
@@ -43,6 +43,12 @@ _FEW_CHARACTERS = 5  # a token with fewer different characters is an example
 def is_reference(value: str) -> bool:
     """Whether *value* refers to a secret or is a placeholder for one."""
     return bool(_REFERENCE.search(value) or _PLACEHOLDER.match(value))
+
+
+def is_sealed(text: str, place: int) -> bool:
+    """Whether a place is inside of what sops encrypted."""
+    begin = max(0, place - 400)
+    return text.rfind("ENC[", begin, place) > text.rfind("]", begin, place)
 
 
 def wordy(value: str, length: float = _WORD_LENGTH) -> bool:
@@ -251,6 +257,18 @@ _SENTENCE = frozenset(
     "with we they it this that will can may has have had do did if when as than an der die das "
     "ist oder mit von le la les est un une des el los es en para por que".split()
 )
+
+
+def is_grammar(word: str) -> bool:
+    """Whether a word in lower case belongs to sentences about something."""
+    return word in _SENTENCE
+
+
+def is_ordinary(word: str) -> bool:
+    """Whether a word in lower case is a type, a state or a word that describes a password."""
+    return word in _ORDINARY or word in _STATES
+
+
 _NAMES_ITSELF = re.compile(
     r"(?i)passw|passphr|passcode|de passe|^pass$|^mypass|^yourpass|pwd|secret|token|"
     r"credential|keyfile|passwort|kennwort|senha|contrase|wachtwoord|placeholder|"
@@ -378,7 +396,9 @@ def is_in_place(rule: str, value: str) -> bool:
     """
     if rule == "user-password" and _VERSION_OR_STEP.match(value):
         return False
-    return is_certain(value) or is_chosen(value)
+    own = rule == "command-password"
+    random = own and value.isalpha() and value.isupper() and len(value) >= 8
+    return random or is_certain(value, camel=own) or is_chosen(value)
 
 
 #: Identifiers, encodings and numbered documents.

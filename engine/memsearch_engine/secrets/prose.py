@@ -35,7 +35,7 @@ _LATIN = (
     r"fjalëkalim[a-z]{0,3}|nenosiri|mật khẩu|"
     r"kata sandi(?:nya|mu|ku)?|pwd|pw|pass|psk|log-?in|credentials?|creds|wi-?fi|wlan"
 )
-_OTHER = (
+OTHER_NAMES = (
     r"парол[а-яії]{0,3}|лозинк[а-я]{1,2}|비밀 ?번호|비번|암호|"
     r"패스워드|パスワード|(?:管理者|ログイン)の?パス|暗証番号|パスフレーズ|合言葉|密码|密碼|口令|"
     r"كلمة (?:المرور|السر|مرور|سر)|ال(?:باس ?و+رد|رقم السري|رمز السري)|رمز (?:المرور|الدخول)|"
@@ -46,20 +46,8 @@ _OTHER = (
     r"գաղտնաբառ[ա-և]{0,2}|"
     r"პაროლ[ა-ჰ]{0,3}|құпия ?сөз"
 )
-_NAME = compile(rf"(?i)(?:^|[^a-z0-9_.$]|(?-i:[A-Z0-9]_))(?:{_LATIN})(?:$|[^a-z0-9_(=-])|{_OTHER}")
-_KEY_NAME = compile(
-    r"(?i)(?:^|[^a-z0-9_.$-]|api-)(?:token|jeton|licen[cs]e|"
-    r"(?:this|that|the|my|your|our|a|api|app|signing|license|activation|"
-    r"licence|admin|write|ingest|server|service|account|personal|integration|live|production|"
-    r"product|master|encryption|fernet|access|secret|deploy|hmac|private|pre-?shared)"
-    r"[ -]?(?:key|schlüssel|キー)|(?:wlan|wi-?fi)[ -]?(?:key|schlüssel|sleutel|code|nyckeln?)|"
-    r"khóa|(?:webhook|client|signing|shared|app|api) secret|"
-    r"chiave|chave|clave|klucz[a-z]{0,3}|(?:toegangs|licentie)?sleutel|"
-    r"(?:zugriffs|zugangs|lizenz)schlüssel|(?:åtkomst|licens)?nyckel[a-z]{0,2}|"
-    r"anahtar[ıi]?(?:mız|m|nı|nız)?|clé|schlüssel[ns]?|avai(?:n|me[a-z]{1,5})|"
-    r"klíč[a-z]{0,3}|kulcs[a-zá-ű]{0,5}|nøkkel[a-z]{0,3}|nøgle[a-z]{0,3}|"
-    r"geheimnis|segreto|secreto|gizli)(?:$|"
-    r"[^a-z0-9_(=-])|ключ|токен[а-я]{0,2}|토큰|トークン|秘密鍵|密钥|密鑰|令牌|키[는가를]? |مفتاح"
+_NAME = compile(
+    rf"(?i)(?:^|[^a-z0-9_.$]|(?-i:[A-Z0-9]_))(?:{_LATIN})(?:$|[^a-z0-9_(=-])|{OTHER_NAMES}"
 )
 _A = "A-Za-zÀ-ÖØ-öø-ɏͰ-ϿЀ-ӿḀ-ỿ"
 #: A word with a digit or a symbol, or else a plain one.
@@ -103,11 +91,11 @@ _SEALED = re.compile(r"SealedSecret|encryptedData|ENC\[")
 _BEFORE, _AFTER = 80, 90
 
 #: Names that have no other meaning.
-_FULL = _LATIN.partition("|pwd|")[0]
+FULL_NAMES = _LATIN.partition("|pwd|")[0]
 _QUOTE = "[\"'`“”„«»‘’]"
 _PLAIN = rf"{_QUOTE}?([A-Za-zÀ-ÖØ-öø-ž][a-zß-öø-ž]{{3,39}}\d{{0,4}}){_QUOTE}?"
 _SAID_NAME = compile(
-    rf"(?i)(?:^|[^{_A}0-9.$-]|[a-z][.-])(?:(?:{_FULL}|pwd|pw|pass)(?:nya)?|{_OTHER})"
+    rf"(?i)(?:^|[^{_A}0-9.$-]|[a-z][.-])(?:(?:{FULL_NAMES}|pwd|pw|pass)(?:nya)?|{OTHER_NAMES})"
 )
 #: Between a name and its value: a complement, a word for "is", and words before the value.
 _OF = r"(?:[ ](?:[^\s:：=,.;\"'`“„«(]{1,20}|'[^'\n]{1,80}')){0,6}?"
@@ -149,13 +137,13 @@ _LETTERS = (
     compile(
         r"(?i)\b(?:and|und|et|y|e|en|i|och|with|use|typed|entered|used|set|usa|utilise|nimm|"
         r"gebruik|"
-        rf"użyj|använd|take|enter|try) {_PLAIN} {_AS} (?:\w{{1,20}} )?(?:{_FULL})(?:$|[^a-z])"
+        rf"użyj|använd|take|enter|try) {_PLAIN} {_AS} (?:\w{{1,20}} )?(?:{FULL_NAMES})(?:$|[^a-z])"
     ),
     compile(
         r"(?i)(?:log(?:ge|ga|g)?[ -]?(?:in|on|into)|sign in|anmelde[a-z]{0,20}|melde dich|"
         r"connecte[a-z-]{0,20}|accedi|entra|entrar|inloggen|zaloguj|logga|giriş|as|user|als)"
         rf"[^\n]{{1,60}} (?:the |dem |het |le |il |la |"
-        rf"z )?(?:{_FULL}|pw|pwd):? {_PLAIN}(?:$|[\n,.;)]| (?:and|und|et|y|e|en|i|och|an)\b)"
+        rf"z )?(?:{FULL_NAMES}|pw|pwd):? {_PLAIN}(?:$|[\n,.;)]| (?:and|und|et|y|e|en|i|och|an)\b)"
     ),
     compile(
         rf"(?i)\b(?:for|enter|ask[a-z]*)[^\n]{{1,30}} password[,;:]? (?:enter|"
@@ -163,7 +151,7 @@ _LETTERS = (
     ),
     compile(
         r"(?i)\b(?:usa(?:te|re|r)?|usi|utilisez?|utilizza|utiliza|gebruik|nimm|benutze|użyj|"
-        rf"använd|use) (?:la|le|il|el|a|o|het|das|the|hasła|lösenordet) (?:(?:{_FULL}) )?"
+        rf"använd|use) (?:la|le|il|el|a|o|het|das|the|hasła|lösenordet) (?:(?:{FULL_NAMES}) )?"
         rf"{_PLAIN} (?:per|pour|para|voor|für|do|dla|till|for) (?:l'|"
         r"il |la |le |el |los |o |a |het |de |das |den |the )?[A-Za-z]"
     ),
@@ -173,7 +161,7 @@ _LETTERS = (
         r"bruker(?:navn)?|käyttäjä|uživatel|felhasználó|utilizator)|логин|пользователь|用户名?|"
         rf"ユーザー名?|아이디)[ :=：]{{1,3}}([^\s/&|,-]\S{{0,59}}?),? "
         r"(?:(?:and|und|y|e|et|en|i|och|/) )?"
-        rf"(?:{_FULL}|pass|pw|pwd|{_OTHER}):? [\"'`“„«]?([{_A}]{{4,40}}\d{{0,4}})"
+        rf"(?:{FULL_NAMES}|pass|pw|pwd|{OTHER_NAMES}):? [\"'`“„«]?([{_A}]{{4,40}}\d{{0,4}})"
         r"(?:$|[\n,;)\"'`”“»]|\.(?:\s|$))"
     ),
     compile(rf"(?i)\bpassw[a-z]{{2,6}} from {_PLAIN} to \S"),
@@ -188,20 +176,22 @@ _LETTERS = (
         rf"{_PLAIN}(?:$|[\n,;)]|\.(?:\s|$))"
     ),
     compile(
-        rf"(?i)(?:^|[^a-z0-9_])(?:{_FULL}|{_OTHER}(?: [^\s]{{1,8}} [^\s]{{1,20}})?)"
+        rf"(?i)(?:^|[^a-z0-9_])(?:{FULL_NAMES}|{OTHER_NAMES}(?: [^\s]{{1,8}} [^\s]{{1,20}})?)"
         r" ([a-z]{4,39}\d{1,4})(?:$|[\n,;)]|\.(?:\s|$)|입니다|です)"
     ),
     compile(
         rf"(?i)\b(?:type|enter|use|give|answer|say) {_PLAIN} (?:when|if|once|where|after)"
         rf"\b[^\n]{{0,40}}"
-        rf"(?:{_FULL})"
+        rf"(?:{FULL_NAMES})"
     ),
-    compile(rf"(?i)(?:{_FULL})(?: are| is|:)? \S{{4,40}} for \S{{1,20}} (?:and|und) {_PLAIN} for "),
     compile(
-        rf"(?:{_OTHER})[은는이가를을はをが]? ?([A-Za-z][\w!@#.-]{{3,40}}) ?"
+        rf"(?i)(?:{FULL_NAMES})(?: are| is|:)? \S{{4,40}} for \S{{1,20}} (?:and|und) {_PLAIN} for "
+    ),
+    compile(
+        rf"(?:{OTHER_NAMES})[은는이가를을はをが]? ?([A-Za-z][\w!@#.-]{{3,40}}) ?"
         r"(?:으로|로|입니다|이에요|예요|이야|입력|です|で|を入力)"
     ),
-    compile(rf"(?i)\b(?:{_FULL}) [\"'`“„«]([A-Z][a-z]{{5,39}})[\"'`”“»] [a-z]"),
+    compile(rf"(?i)\b(?:{FULL_NAMES}) [\"'`“„«]([A-Z][a-z]{{5,39}})[\"'`”“»] [a-z]"),
     compile(rf"(?i)\blogin\b[^\n]{{0,40}}: [\w.@-]{{1,60}} (?:and|/) {_PLAIN}(?:$|[\n,.;)])"),
 )
 _NO_USER = frozenset(
@@ -216,20 +206,21 @@ _CHANGED = (
         rf"mude[i]?|muda[a-z]{{0,4}}|alter(?:ei|ou|e|ar|ada)|troque[i]?|troc(?:ou|ar)|"
         rf"cambi[a-zéó]{{1,5}}|impost[a-z]{{1,5}}|changé[er]?|ändra[a-z]{{0,2}}|"
         rf"bytt?e?|gewijzigd|veranderd|gezet|endre[a-z]{{0,2}}|změni[a-z]{{1,3}})"
-        rf"[^\n]{{0,30}}?[ \t](?:{_FULL})(?: [^\s]{{1,20}}){{0,4}} (?:na|"
+        rf"[^\n]{{0,30}}?[ \t](?:{FULL_NAMES})(?: [^\s]{{1,20}}){{0,4}} (?:na|"
         rf"para|a|en|in|à|par|naar|till|til) {_TO}(?:$|[\s,;)]|\.(?:\s|$))"
     ),
     compile(
         rf"(?:смени[а-я]{{1,3}}|поменя[а-я]{{1,3}}|измени[а-я]{{1,3}})[^\n]{{0,30}}? "
-        rf"(?:{_OTHER})(?: [^\s]{{1,20}}){{0,4}} на {_TO}(?:$|[\s,;)]|\.(?:\s|$))"
+        rf"(?:{OTHER_NAMES})(?: [^\s]{{1,20}}){{0,4}} на {_TO}(?:$|[\s,;)]|\.(?:\s|$))"
     ),
     compile(
-        rf"(?i)(?:{_FULL})(?: [^\s]{{1,20}}){{0,5}} (?:aangepast|gewijzigd|veranderd|gezet|changed|"
+        rf"(?i)(?:{FULL_NAMES})(?: [^\s]{{1,20}}){{0,5}} (?:aangepast|gewijzigd|veranderd|"
+        rf"gezet|changed|"
         rf"zmienione|ändrat|endret|ændret|cambiat[ao]|cambiad[ao]|alterad[ao]|modifié|changé) "
         rf"(?:naar|to|na|till|til|in|a|para|en) {_TO}(?:$|[\s,;)]|\.(?:\s|$))"
     ),
     compile(
-        rf"(?i)(?:{_FULL})(?: [^\s]{{1,20}}){{0,6}} auf {_TO} "
+        rf"(?i)(?:{FULL_NAMES})(?: [^\s]{{1,20}}){{0,6}} auf {_TO} "
         r"(?:geändert|gesetzt|zurückgesetzt|umgestellt|gestellt)"
     ),
     compile(rf"パスワード[をは]{_TO}(?:に|へ)(?:変更|設定|更新|して|した|しま|変え)"),
@@ -242,7 +233,8 @@ _CHANGED = (
 _PLACE = re.compile(r"(?:[euyiеуиы]|ach|ах|ion|ción)$")  # endings after "on the server"
 _MARKED = re.compile(r"[\d!#%&*?+=~^@$]")
 _MAY_NAME = compile(
-    rf"(?i)(?:{_FULL}|{_OTHER}|pass|pw|login|creds|credentials|wi-?fi|wlan)[ \t]{{0,2}}(?:[^a-z]|$)"
+    rf"(?i)(?:{FULL_NAMES}|{OTHER_NAMES}|pass|pw|login|creds|credentials|wi-?fi|wlan)"
+    r"[ \t]{0,2}(?:[^a-z]|$)"
 )
 _ENGLISH = re.compile(
     r"(?i)(?:ed|ing|able|ible|ory|ive|ly|ous|ful|less|ary|tion|ment|ity|ness|where|thing)$|"
@@ -284,7 +276,7 @@ _PIN_NAME = (
     r"admin|mi|mon|mein|mijn|min|mój|meu|mio|signal|tv|app) pin|pin(?: for| on| of| do)|kode?n? "
     r"(?:till|til|do|dla|for|k) |"
     r"comb(?:o|ination)(?: (?:for|of|to))?|(?:opens?|unlocks?) with|geheim(?:zahl|nummer)|"
-    r"(?:door|gate|alarm|safe|unlock|entry|lock|access|keypad|security|"
+    r"(?:door|gate|alarm|safe|backup|rescue|unlock|entry|lock|access|keypad|security|"
     r"login|pairing|sms|2fa|one[ -]time|recovery|voicemail|tür|zugangs|bestätigungs|"
     r"sicherheits|toegangs|deur|kluis|dörr|larm|port|verificatie|verifierings)[ -]?"
     r"(?:\w{1,12} )?(?:code|pin|password|kode?n?)|"
@@ -439,61 +431,63 @@ def _surroundings(text: str, name: re.Match[str], least: int) -> tuple[int, int]
 
 
 def beside(text: str) -> Iterator[PossibleSecret]:
-    """Yield words in a line that names a password or a key.
-
-    A word has a digit or a symbol, or it is beside the name of a password or after a verb.
-    """
-    for link, names in (("near", _NAME), ("near key", _KEY_NAME)):
-        done = 0
-        for name in names.finditer(text):
-            if name.end() + _AFTER // 3 < done:
+    """Yield plain words beside the name of a password, after a verb or before "as password"."""
+    done = 0
+    for name in _NAME.finditer(text):
+        if name.end() + _AFTER // 3 < done:
+            continue
+        begin, stop = _surroundings(text, name, done - 100)
+        done = stop
+        called = name[0].strip(" \t\n\"'`:").lower()
+        for word in _WORD.finditer(text[begin : stop + 100]):
+            if begin + word.start() >= stop:
+                break
+            value = word[0].rstrip(".:*?").lstrip("*")
+            start, end = begin + word.start() + word[0].find(value), begin + word.end()
+            if _MARKED.search(value) or _is_code(text, start, end, word[0], value):
                 continue
-            begin, stop = _surroundings(text, name, done - 100)
-            done = stop
-            digest = bool(_DIGEST.search(text, begin, stop))
-            for word in _WORD.finditer(text[begin : stop + 100]):
-                if begin + word.start() >= stop:
-                    break
-                value = word[0].rstrip(".:*?").lstrip("*")
-                start, end = begin + word.start() + word[0].find(value), begin + word.end()
-                before, after = text[start - 1 : start], text[end : end + 1]
-                glued = before.isalpha() and ord(before) < 0x500
-                argument = text[start - 2 : start] in ("('", '("') and wordy(value)
-                code = before in _OPENS or after in _CALLS or argument
-                few = len(set(value)) < _DIFFERENT
-                if len(value) < _SHORTEST or few or word[0].endswith(":") or glued or code:
-                    continue
-                plain = link == "near" and not _MARKED.search(value)
-                gap = start - name.end()
-                gives = _GIVES.search(text, max(begin, start - 20), start)
-                role = _AS_NAME.match(text, end)
-                called = name[0].strip(" \t\n\"'`:").lower()
-                # "pass" is also a verb
-                named = (
-                    role
-                    or (0 <= gap <= 2 and called != "pass")
-                    or (gives and not text.startswith("to ", name.end()))
-                )
-                if (plain and not named) or _USER.search(text, begin, start):
-                    continue
-                around = labels(
-                    gives=gives,
-                    role=role,
-                    quoted=before and before in "\"'`“„«‘「『",
-                    digest=digest,
-                    foreign=not name[0].isascii(),
-                    weak=called in _WEAK,
-                    ahead=end <= name.start() + 1,
-                    next=0 <= gap <= 2,
-                    direct=gives and 0 <= gap <= 8,
-                    close=2 < gap <= 20,
-                    end=not text[end : end + 2].strip(" .,;)\"'`”!\n"),
-                    given=plain and _LEAD.search(text, begin, name.start() + 1),
-                    on=plain and _GOES_ON.match(text, end),
-                    romance=plain and _ROMANCE.search(value),
-                    describes=plain and _describes(called, value, ""),
-                    **{"pass": called == "pass"},
-                )
-                yield PossibleSecret(
-                    start, start + len(value), "said", "line", "word" if plain else link, around
-                )
+            gap = start - name.end()
+            gives = _GIVES.search(text, max(begin, start - 20), start)
+            role = _AS_NAME.match(text, end)
+            # "pass" is also a verb
+            named = (
+                role
+                or (0 <= gap <= 2 and called != "pass")
+                or (gives and not text.startswith("to ", name.end()))
+            )
+            if not named or _USER.search(text, begin, start):
+                continue
+            around = labels(
+                gives=gives,
+                role=role,
+                quoted=text[start - 1 : start] in tuple("\"'`“„«‘「『"),
+                digest=_DIGEST.search(text, begin, stop),
+                foreign=not name[0].isascii(),
+                weak=called in _WEAK,
+                ahead=end <= name.start() + 1,
+                next=0 <= gap <= 2,
+                direct=gives and 0 <= gap <= 8,
+                close=2 < gap <= 20,
+                end=not text[end : end + 2].strip(" .,;)\"'`”!\n"),
+                given=_LEAD.search(text, begin, name.start() + 1),
+                on=_GOES_ON.match(text, end),
+                romance=_ROMANCE.search(value),
+                describes=_describes(called, value, ""),
+                **{"pass": called == "pass"},
+            )
+            yield PossibleSecret(start, start + len(value), "said", "line", "word", around)
+
+
+def _is_code(text: str, start: int, end: int, word: str, value: str) -> bool:
+    """Whether a word is too short, a part of another word, or code."""
+    before, after = text[start - 1 : start], text[end : end + 1]
+    argument = text[start - 2 : start] in ("('", '("') and wordy(value)
+    return (
+        len(value) < _SHORTEST
+        or len(set(value)) < _DIFFERENT
+        or word.endswith(":")
+        or (before.isalpha() and ord(before) < 0x500)
+        or before in _OPENS
+        or after in _CALLS
+        or argument
+    )

@@ -18,7 +18,7 @@ from itertools import islice, pairwise
 import msgspec
 
 from memsearch_engine.core.home import Home
-from memsearch_engine.secrets import bare, blocks, contexts, linear, named, places, prose
+from memsearch_engine.secrets import bare, blocks, contexts, cued, linear, named, places, prose
 from memsearch_engine.secrets.evidence import has_word, is_common
 from memsearch_engine.secrets.fingerprint import fingerprint, unkeyed
 from memsearch_engine.secrets.judge import (
@@ -211,6 +211,7 @@ def _ours(text: str) -> Iterator[Span]:
     yield from named.values(text)
     yield from prose.clauses(text)
     yield from bare.values(text)
+    yield from cued.values(text)
     yield from blocks.cookies(text)
     yield from blocks.kubernetes(text)
     yield from blocks.sections(text)

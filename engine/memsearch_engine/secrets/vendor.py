@@ -129,6 +129,8 @@ TOKENS: tuple[Rule, ...] = (
     _token("notion-token", "ntn_", r"ntn_[A-Za-z0-9]{40,}"),
     _token("vault-token", "hvs. hvb. hvr.", r"hv[sbr]\.[A-Za-z0-9_-]{24,}"),
     _token("terraform-token", ".atlasv1.", r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_-]{60,}"),
+    rule("roblox-cookie", "_|warning:", r"(_\|WARNING:[^\"'\s;]{20,1000})"),
+    _token("nkey-seed", "s", r"S[ACNOUX][A-Z2-7]{56}", not_before=_WORD),
     _token("pulumi-token", "pul-", r"pul-[0-9a-f]{40}"),
     _token(
         "grafana-token",
@@ -166,7 +168,7 @@ TOKENS: tuple[Rule, ...] = (
     rule(
         "random-token",
         "_ -",
-        r"\bpods?[ /][\w-]+|"
+        r"\bpods?[ /][\w-]+|(?i:_id|\bid)[\"']?[ ]?[:=][ ]?[\"']?[\w-]+|"
         rf"{_LEFT}([a-z][a-z0-9]{{1,8}}[_-](?:[A-Za-z0-9]{{1,12}}[_-]){{0,2}}[A-Za-z0-9]{{24,}})",
         not_before=_BASE64 | {"-", "_", "."},
     ),

@@ -1,0 +1,427 @@
+"""Unusual words and phrases near a cue, such as "password", "sudo" or "recovery code".
+
+A careful reader sees two things: words that speak of access, in any language, and near them a word
+that is no word of the sentence. Every such word is a candidate. ``evidence`` decides by its shape,
+by the cues before, after and above it with their distance, and by its neighbours.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import pairwise
+from math import log2
+from typing import NamedTuple
+
+from memsearch_engine.secrets import linear
+from memsearch_engine.secrets.evidence import (
+    PossibleSecret,
+    Span,
+    common_words,
+    is_common,
+    labels,
+    secrets_among,
+)
+from memsearch_engine.secrets.judge import IDENTIFIER, is_grammar, is_ordinary, is_sealed
+from memsearch_engine.secrets.prose import FULL_NAMES, OTHER_NAMES
+
+#: What a cue speaks of, and its words. The first three also announce plain words and phrases.
+_STRONG = {
+    "phrase": r"pass[ -]?phrase|passwort-?satz|wachtwoordzin|phrase (?:secrète|de passe)|"
+    r"frase (?:de contraseña|segreta|secreta|semilla)|(?:парольн|кодов|секретн)[а-яё]+ фраз[а-яё]+|"
+    r"lösenfras[a-z]*|パスフレーズ",
+    "password": rf"{FULL_NAMES}|{OTHER_NAMES}|\b(?:pw|pwd|mdp|psk|ww|psw|pswd|mk)\b|"
+    r"pas+w[a-z]{0,3}[dt]\b|"
+    r"\bla contra\b|[sš]ifr[aeu]\b|zapork[aeu]|salasõna|парол|رمز|باسورد|sandi\b|nywila|"
+    r"parol[aəe]?\b",
+    "wifi": r"wi-?fi|wlan|ssid|hotspot|와이파이",
+}
+_WEAK = {
+    "pass": r"\bpass\b|passkey",
+    "code": r"\b(?:pin|puk|otp|totp|2fa|mfa|keypad|keycode|pincode|digicode|bitlocker|"
+    r"safe|door|gate|alarm)(?:\b|_)|(?:access|recovery|backup|unlock|entry|pairing|activation|invite|voucher|rescue|"
+    r"emergency|security|auth|share)[ -]?codes?|code (?:d['’eu]|for|to)|c[óo]digo de|codici? di|"
+    r"kod[ueyi]? |zugangscode|zugriffscode|wiederherstellungs|код[а-я]{0,2} |tresor|kluis|coffre|"
+    r"caja fuerte|cassaforte|sejf|сейф|combination|kombinat|combinación|combinazione|combinaison|"
+    r"קוד|كود|门禁|验证码|提取码|恢复码|激活码|コード|코드",
+    "wallet": r"\bseed|mnemonic|wallet|metamask|助记词|сид-",
+    "token": r"token|jeton|bearer|cookie|session ?id|sessid|jwt|токен|トークン|토큰|令牌|"
+    r"webhook|x-api|authorization|signature",
+    "secret": r"secret|segret|geheim|sekret|gizli|секрет|秘密|시크릿|hmac|pepper|\bsalt\b",
+    "key": r"api\b|\bkeys?\b|_key|[a-z](?-i:Key)|schlüssel|sleutel|nyckel|nøkkel|nøgle|\bclé|"
+    r"\bclef|chiave|chave|llave|klucz|klíč|kulcs|anahtar|avai(?:n|me)|khóa|ключ|キー|키|密钥|密鑰|"
+    r"licen[cs]e key|credential|creds|identifiants|credenzial|credencial|zugangs|zugriff",
+    "crypt": r"crypt|unlock|entschlüssel|unzip|\bzip|\b7z|\brar\b|\bgpg|\bluks|keepass|vault|"
+    r"chiffr|cifrad|szyfr|зашифр|расшифр|\barchive\b",
+    "login": r"log-?in|log(?:ged|ging)? in|sign(?:ed)?[ -]?in|anmeld|einlogg|logga in|zaloguj|"
+    r"inlogg|connecte|connexion|accedi|accès|acceso|acesso|entrar|logir|\b(?:root|sudo|admin|superuser|"
+    r"ssh|sftp|ftp|rdp|vnc|smtp|imap|idrac|ipmi|bmc|su|PDO|ldap|bind|account|portal|router|vpn)\b|"
+    r"mysqli|connect(?:ion)?\(|логин|зайди|вход|登录|登入|ログイン|로그인|账号|帳號|계정|giriş|přihl|auth\b",
+}
+_MAY_BE_CUE = linear.compile("(?i)" + "|".join((_STRONG | _WEAK).values()))
+_CUE = linear.anchored(
+    "(?i)" + "|".join(f"(?P<{name}>{words})" for name, words in (_STRONG | _WEAK).items())
+)
+#: A part of every unusual word; without a strong cue only they are candidates.
+_ODD = re.compile(
+    r"[0-9][A-Za-z]|[A-Za-z][0-9]|[A-Za-z0-9][!#$%&*+=?@^~]|[0-9]{4}|[0-9][0-9]-[0-9]|_[0-9]|[0-9a-f]{5}-|"
+    r"[a-z]{2}[._-][A-Za-z]{2,20}[._-][A-Za-z0-9]{2}|[^\x00-\x7f][0-9]|\\x[0-9a-f]"
+)
+_CONTEXT = re.compile(
+    r"(?i)(?P<id>\b(?:commit|sha-?\d*|hash|digest|checksum|md5|uuid|id|ids|version|branch|build|"
+    r"release|tag|ticket|issue|pr|pod|image|node|container|revision|fingerprint|etag|trace|span|"
+    r"request|job|run|order|invoice|deployment|nonce|public|publishable|serial|model|index)\b|"
+    r"_id\b|keyid\b|提交|コミット|커밋|коммит)|"
+    r"(?P<who>\b(?:user(?:name)?|account|login|benutzer\w*|nutzer|utente|usuario|utilisateur|"
+    r"gebruiker|kullanıcı|użytkownik|användare|e-?mail|identifiant)\b|логин|юзер|账号|用户|"
+    r"ユーザー名?|아이디|계정)|"
+    r"(?P<where>\b(?:host|server|url|domain|file|path|folder|bucket|region|cluster|project|profile|"
+    r"database|db|table|field|column|variable|env|function|method|class|package|module|"
+    r"library|tests?|ssid|network)\b)|"
+    r"(?P<sample>\b(?:example|placeholder|dummy|fake|e\.g\.|such as|like|format|pattern|regex)\b)|"
+    r"(?P<old>\b(?:expired|revoked|rotated|invalid|wrong|old|incorrect|missing|failed|error)\b)"
+)
+_LETTERS = r"A-Za-zÀ-ÖØ-öø-ɏͰ-ϿЀ-ӿ\u0590-\u06ffḀ-ỿ"
+_TOKEN = re.compile(rf"[!#-&*+./0-9:=?@\\^_~{_LETTERS}-]{{4,400}}")
+_UNUSUAL = re.compile(
+    rf"(?=.*[0-9])(?=.*[{_LETTERS}])|[{_LETTERS}0-9][!#$%&*+=?@^~].|\w{{3}}[!#$%&*+?@^~]$|"
+    rf"[{_LETTERS}]{{2}}[._-][{_LETTERS}]{{2,20}}[._-]\w\w|\\x"
+)
+_PLAIN = re.compile("[A-Za-z]?[a-z]{5,40}")
+_NUMBER = re.compile(r"[#*]?\d{4,24}[#*]?|\d{2,4}(?:-\d{2,4}){1,3}|[0-9a-f]{5}-[0-9a-f]{5}")
+#: Addresses, options, paths, quantities, variables and files.
+_NOTHING = re.compile(
+    r"://|^--?[a-z]|^[./~]|^\\(?!x)|^\d+(?:[.:/,-]\d+)*[a-zA-Z%]{0,3}$|^[\w.+-]+@[\w-]+\.[\w.]+$|"
+    r"^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+=?$|^\w+=$|^\d{4}-\d\d-\d\dT|arn:|\.(?:com|org|net|io|dev|py|js|ts|json|ya?ml|md|txt|"
+    r"toml|go|rs|java|php|html|css|sh|conf|cfg|log|lock|pem|crt|example|local|internal)$|"
+    r"^[a-z_]+=(?:True|False|None|\d+|[a-z_.]+)$|^&\w+$|^\w+@\$|^[a-z_]+(?:\.[a-z_]+)+$"
+)
+_TAIL = re.compile(r"[\w.@-]{1,40}[:=/]+(?=[^/:=]{5,200}$)")
+#: What is printed before the digest of something, and which value a public key is.
+_DIGEST = re.compile(
+    r"(?i)(?:\bsha-?\d{1,3}|\bh1|md5|blake\w{0,3}|integrity|fingerprint|ssh-\w{2,8}|etag|"
+    r"certificate[\w-]{0,20}|"
+    r"public_?-?key|\bray)[\"' ]{0,2}[:=-][\"' ]{0,2}(?=\S{12})"
+)
+_PREVIOUS = re.compile(r"([^\W\d_]{1,14}|[^\w\s])[ \t]*[^\w\s]?[\"'`“„«‘「『(\[]?$")
+_NEXT = re.compile(r"[\"'`”»’」』)\]]?([^\w\s]?)[ \t]*([^\W\d_]{0,14})")
+_WORD = re.compile(r"[^\W\d_]{3,}")
+_BLANK = re.compile(r"\s")
+_RUN = re.compile(r"[A-Z]+|[a-z]+|[0-9]+|[^A-Za-z0-9]")
+_CODE = re.compile(r"[;{}]\s*$|\w\(|\)\s*[:.]|^\s*[\w.]+ = |^\s*[#*/]")
+_BEFORE, _AFTER, _ABOVE, _MOST, _STRANGE = 110, 130, 2, 4, 3
+_NEAR = (4, 13, 31, 71)  # characters
+_NUMBERED = frozenset(("code<", "code>", "wifi<"))  # cues whose secret may be a number
+_HASH = re.compile("(?:0x)?[0-9A-Fa-f]{7,64}|[0-9a-f]{8}-[0-9a-f-]{27}")
+_QUOTES = "\"'`“”„«»‘’「」『』"
+_HASHES = (7, 8, 32, 40, 64)
+
+
+class Cue(NamedTuple):
+    """A cue, and what it speaks of."""
+
+    start: int
+    stop: int
+    name: str
+
+
+def values(text: str) -> Iterator[Span]:
+    """Find unusual words and phrases near a cue that are secrets."""
+    yield from secrets_among(candidates(text), text)
+
+
+def candidates(text: str) -> Iterator[PossibleSecret]:
+    """Yield the unusual words and the phrases near each cue."""
+    cues = []
+    for cue in _MAY_BE_CUE.finditer(text):
+        start, stop = cue.span()
+        cues.append(Cue(start, stop, _name(text, start, stop)))
+    yield from _phrases(text, cues)
+    for begin, end, strong in _windows(text, cues):
+        if not (strong or _ODD.search(text, begin, end)):
+            continue
+        context = [
+            Cue(*one.span(), one.lastgroup or "") for one in _CONTEXT.finditer(text, begin, end)
+        ]
+        words = [word for token in _TOKEN.finditer(text, begin, end) for word in _words(token)]
+        for start, value in words:
+            yield from _judged(text, start, value, cues, context, len(words))
+
+
+def _name(text: str, start: int, stop: int) -> str:
+    """Return what the cue at this place speaks of."""
+    match = _CUE.match(text, start, min(len(text), stop + 1))
+    return (match.lastgroup if match else None) or "key"
+
+
+def _windows(text: str, cues: list[Cue]) -> Iterator[tuple[int, int, bool]]:
+    """Join the surroundings of cues: the line before each, and the lines below.
+
+    The last item tells whether one of the cues is strong.
+    """
+    begin, end, strong = -1, -1, False
+    for cue in cues:
+        least, most = cue.start - _BEFORE, min(len(text), cue.stop + _AFTER)
+        first = max(text.rfind("\n", max(least, 0), cue.start) + 1, max(least, 0))
+        if first and not text[first - 1].isspace():
+            blank = text.rfind(" ", max(first - _AFTER, 0), first)
+            first = blank + 1 if blank >= 0 else first
+        blank_after = _BLANK.search(text, most, most + _LONGEST)
+        last = blank_after.start() if blank_after else min(len(text), most + _LONGEST)
+        if begin >= 0 and first > end:
+            yield begin, end, strong
+            begin, strong = -1, False
+        begin = first if begin < 0 else begin
+        end, strong = max(end, last), strong or cue.name in _STRONG
+    if begin >= 0:
+        yield begin, end, strong
+
+
+def _words(token: re.Match[str]) -> Iterator[tuple[int, str]]:
+    """Yield a word, and what follows a name, a user or a program in it."""
+    text, place = token.string, token.start()
+    value = token[0].rstrip(".:*…\\").lstrip("*:=")
+    if text[place - 1 : place] in ("[", "{"):
+        value = value.strip("-+")  # a changed word of a diff
+    if value.isalpha() or not any(map(str.isdigit, value)):
+        value = value.rstrip("?")
+    start = place + token[0].find(value)
+    if (
+        len(value) < _SHORTEST
+        or is_sealed(text, place)
+        or _DIGEST.search(text, max(0, place - 16), place + 24)
+    ):
+        return
+    tail = _TAIL.match(value)
+    for cut in (0, tail.end()) if tail else (0,):
+        if _is_unusual(value[cut:]):
+            yield start + cut, value[cut:]
+
+
+_SHORTEST, _LONGEST = 4, 300
+
+
+def _is_unusual(value: str) -> bool:
+    if not _SHORTEST < len(value) <= _LONGEST or IDENTIFIER.match(value):
+        return bool(_NUMBER.fullmatch(value))
+    if _PLAIN.fullmatch(value):
+        return not is_common(value)
+    return bool(_NUMBER.fullmatch(value) or (_UNUSUAL.search(value) and not _NOTHING.search(value)))
+
+
+def _judged(
+    text: str, start: int, value: str, cues: list[Cue], context: list[Cue], count: int
+) -> Iterator[PossibleSecret]:
+    """Yield a word with its evidence, if it is a candidate at all."""
+    stop = start + len(value)
+    first = text.rfind("\n", max(0, start - 400), start) + 1 or max(0, start - 400)
+    last = text.find("\n", stop, stop + 400)
+    line = (first, last if last >= 0 else min(len(text), stop + 400))
+    seen = _cues_of(text, start, stop, cues, line)
+    if not seen or (value.isalpha() and not _stands_out(value, seen)):
+        return
+    if _NUMBER.fullmatch(value) and not _NUMBERED & seen.keys():
+        return
+    beside = list(_kept(context, start, stop, line))
+    if _HASH.fullmatch(value) and {"id<0", "id<1", "id<2", "id>"}.intersection(beside):
+        return
+    nearest = min(
+        seen, key=lambda cue: seen[cue] + 15 * (">" in cue) + 75 * ("^" in cue), default="none"
+    )
+    around = [
+        f"{nearest}{_bucket(seen.get(nearest, 0))}",
+        *(f"{cue}{_bucket(gap)}" for cue, gap in seen.items()),
+        *_neighbours(text, start, stop, line),
+        *beside,
+        *details(value),
+        f"of {min(count, _MOST)}",
+    ]
+    link = "plain" if value.isalpha() else "cued"
+    yield PossibleSecret(start, stop, "likely-secret", nearest[:-1], link, around)
+
+
+def _stands_out(value: str, seen: dict[str, int]) -> bool:
+    """Whether a plain word after the name of a password is unlike words of any language."""
+    return surprise(value) > _STRANGE and any(f"{name}<" in seen for name in _STRONG)
+
+
+def _usual(text: str, start: int, stop: int, line: tuple[int, int]) -> int:
+    """Return how many of the words around a value are common, in quarters."""
+    first, last = line
+    around = f"{text[max(first, start - 120) : start]} {text[stop : min(last, stop + 120)]}"
+    words = _WORD.findall(around)
+    known = sum(len(word) == 3 or word.lower() in common_words() for word in words)
+    return known * _MOST // max(len(words), 1)
+
+
+def _bucket(distance: int) -> int:
+    return bisect_right(_NEAR, distance)
+
+
+def _cues_of(
+    text: str, start: int, stop: int, cues: list[Cue], line: tuple[int, int]
+) -> dict[str, int]:
+    """Return the distance of the nearest cue of each kind before "<", after ">" and above "^"."""
+    seen: dict[str, int] = {}
+    at = bisect_right(cues, (start,))
+    for cue in reversed(cues[max(0, at - 12) : at]):
+        if cue.stop > start:
+            continue
+        if cue.start >= line[0]:
+            seen.setdefault(f"{cue.name}<", start - cue.stop)
+        elif text.count("\n", cue.stop, start) <= _ABOVE:
+            seen.setdefault(f"{cue.name}^", 0)
+    for cue in cues[at : at + 8]:
+        if stop <= cue.start < line[1]:
+            seen.setdefault(f"{cue.name}>", cue.start - stop)
+    return seen
+
+
+def _kept(context: list[Cue], start: int, stop: int, line: tuple[int, int]) -> Iterator[str]:
+    """Yield what the words directly around a value are about."""
+    for begin, end, name in context:
+        if end <= start and begin >= max(line[0], start - 40):
+            yield f"{name}<{min(_bucket(start - end), 2)}"
+        elif stop <= begin < min(line[1], stop + 30):
+            yield f"{name}>"
+
+
+def _neighbours(text: str, start: int, stop: int, line: tuple[int, int]) -> Iterator[str]:
+    """Yield labels of the words and characters beside a value, and of its line."""
+    first, last = line
+    before, after = text[start - 1 : start], text[stop : stop + 1]
+    previous = _PREVIOUS.search(text, max(first, start - 24), start)
+    yield f"prev {previous[1].lower()}" if previous else "first"
+    if following := _NEXT.match(text, stop, last):
+        yield from (f"then {word.lower()}" for word in following.groups() if word)
+    if not text[stop:last].strip(" .,;:!?)\"'`”»」』"):
+        yield "last"
+    for char, side in ((before, "pre"), (after, "post")):
+        if char and not char.isspace():
+            yield f"{side} {'letter' if char.isalnum() or not char.isascii() else char}"
+    if before and after and before in _QUOTES and after in _QUOTES:
+        yield "quoted"
+    yield f"usual {_usual(text, start, stop, line)}"
+    words = _WORD.findall(text[first:start] + " " + text[stop:last])
+    code = _CODE.search(text[first:last])
+    yield "code" if code else "alone" if not words else "prose" if len(words) > 5 else "short"
+
+
+@lru_cache(maxsize=4096)
+def details(value: str) -> tuple[str, ...]:
+    """Return labels of the characters and the words of a value."""
+    runs = [
+        run.lower() for run in re.findall(r"[A-Z]?[a-z]{3,}|[A-Z]{4,}|[^\W\d_a-zA-Z]{3,}", value)
+    ]
+    known = sum(run in common_words() for run in runs)
+    digits, plain = any(map(str.isdigit, value)), value.isalnum()
+    cased = value.lower() != value != value.upper()
+    kinds = "".join(
+        "A" if run[0].isupper() else "a" if run[0].isalpha() else "9" if run[0].isdigit() else run
+        for run in _RUN.findall(value)
+    )
+    words = "no" if not runs else "all" if known == len(runs) else "some" if known else "odd"
+    number = re.search(r"\d+[!#%&*?$@]*$", value)
+    symbols = len(re.findall(r"[!#$%&*+?@^~=]", value))
+    hexadecimal = re.fullmatch(r"[0-9a-f]+|[0-9A-F]+", value)
+    return (
+        f"skeleton {kinds if len(kinds) <= 10 else 'long'}",
+        f"kinds {cased + digits + (not plain)}",
+        f"words {words} {min(len(runs), _MOST)}",
+        f"surprise {surprise(max(runs, key=len)) if runs else 'none'}",
+        f"ends {min(len(number[0]), 5) if number else 0}",
+        f"symbols {min(symbols, 3)}",
+        *((f"hex {len(value) if len(value) in _HASHES else 'other'}",) if hexadecimal else ()),
+        *labels(
+            inside=re.search(r"[a-zA-Z]\d+[a-zA-Z]", value), symbol_last=value[-1] in "!#%&*?$@+"
+        ),
+    )
+
+
+@lru_cache(maxsize=1)
+def _pairs() -> dict[str, float]:
+    """Return the bits of information of each pair of letters in common words."""
+    count = Counter(a + b for word in common_words() for a, b in pairwise(f"^{word}$"))
+    total = count.total()
+    return {pair: -log2(number / total) for pair, number in count.items()}
+
+
+@lru_cache(maxsize=4096)
+def surprise(word: str) -> int:
+    """Return how unlike words the letters of a word are, from 0 to 7."""
+    bits = [_pairs().get(a + b, 16.0) for a, b in pairwise(f"^{word.lower()}$")]
+    return max(0, min(7, int(sum(bits) / len(bits) - 6.0)))
+
+
+# -- phrases
+_LEADS = re.compile(
+    r"(?i)[ ](?:is|was|are|ist|war|lautet|est|c['’]est|es|era|è|é|er|är|on|to|jest|je|brzmi|luidt|"
+    r"vale|this|these|type|enter|use|(?:just )?give it|with|as|come|como|comme|als|mit|avec|"
+    r"con|med|это|такой|такая)(?= )|[:=→：—–]|->"
+)
+_FILLER = re.compile(
+    r"[ ]{0,2}(?:(?:now|still|just|simply|literally|currently|jetzt|noch|einfach|gewoon|nu|"
+    r"maintenant|simplement|toujours|ahora|simplemente|ora|adesso|semplicemente|agora|teraz|"
+    r"теперь|просто|the|words?)[ ]){0,2}[\"'`“„«‘「『»]?[ ]?"
+)
+_PART = r"[^\W\d_]+(?:['’][^\W\d_]+)?"
+_PHRASE = re.compile(rf"{_PART}(?:[ -](?:{_PART}|\d{{1,4}})){{1,8}}")
+_AND = re.compile(
+    r"[ ](?:and|but|so|then|please|und|aber|bitte|et|mais|y|pero|e|ma|en|maar|og|och|i|ale|и|но|a|"
+    r"to|for|für|pour|para|per|voor|when|if|on|at)(?= )"
+)
+_AS = re.compile(r"(?i)\b(?:as|als|come|como|comme|jako|som)(?: (?:the|das|de|het|la|el|il|a))? $")
+_CASED = re.compile(r"[A-Za-zÀ-ÖØ-öø-ɏͰ-ϿЀ-ӿḀ-ỿ]")
+_REACH, _SHORTEST_PHRASE = 70, 8
+
+
+def _phrases(text: str, cues: list[Cue]) -> Iterator[PossibleSecret]:
+    """Yield the words after a name of a password, up to a mark or a conjunction."""
+    wifi = any(cue.name == "wifi" for cue in cues)
+    for cue in cues:
+        if cue.name not in _STRONG and not (cue.name == "key" and wifi):
+            continue
+        stop = text.find("\n", cue.stop, cue.stop + _REACH)
+        stop = min(len(text), cue.stop + _REACH) if stop < 0 else stop
+        direct = cue.name == "phrase" or _AS.search(text, max(0, cue.start - 16), cue.start)
+        leads = [
+            (one.end(), one[0].strip().lower()) for one in _LEADS.finditer(text, cue.stop, stop)
+        ]
+        for place, lead in [(cue.stop, "direct")] * bool(direct) + leads[:5]:
+            filler = _FILLER.match(text, place)
+            begin = filler.end() if filler else place
+            words = _PHRASE.match(text, begin)
+            if not words or not _CASED.match(words[0]) or (begin == place and lead == "direct"):
+                continue
+            yield from _ends(text, words, cue, lead, place)
+
+
+def _ends(
+    text: str, words: re.Match[str], cue: Cue, lead: str, place: int
+) -> Iterator[PossibleSecret]:
+    """Yield a phrase, and its parts before the first conjunctions."""
+    start = words.start()
+    quoted = bool(set(text[place:start]) & set(_QUOTES))
+    ends = (
+        [] if quoted else [one.start() for one in _AND.finditer(text, start + 5, words.end())][:2]
+    )
+    for stop in (words.end(), *ends):
+        parts = re.split("[ -]", text[start:stop].lower())
+        if len(parts) < 2 or stop - start < _SHORTEST_PHRASE:
+            continue
+        mark = text[stop : stop + 1]
+        around = [
+            f"{lead} {quoted}",
+            f"gap {_bucket(place - cue.stop)}",
+            f"count {len(parts)}",
+            f"mark {'line' if mark in ('', chr(10)) else mark}",
+            f"grammar {min(sum(map(is_grammar, parts)), 3)}",
+            f"odd {min(sum(len(one) > 3 and one not in common_words() for one in parts), 3)}",
+            f"brief {min(sum(len(one) < 4 for one in parts), 3)}",
+            f"ordinary {min(sum(map(is_ordinary, parts)), 2)}",
+            *labels(quoted=quoted, lower=text[start:stop].islower(), hyphens="-" in words[0]),
+        ]
+        yield PossibleSecret(start, stop, "passphrase", cue.name, "phrase", around)
