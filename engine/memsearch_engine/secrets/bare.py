@@ -46,7 +46,7 @@ _USER = re.compile(
 )
 _KEY = re.compile(r"(?i)pass|pwd|\bpw\b|secret|token|key|cred|auth|unlock")
 _ID = re.compile(
-    r"(?i)(?:\bid|_id|ids|uid|\bh1|sha\d*|hash|commit|integrity|digest|etag|rev(?:ision)?|build|trace|"
+    r"(?i)(?:\bid|_id|ids|uid|\bh1|\bray|sha\d*|hash|commit|integrity|digest|etag|rev(?:ision)?|build|trace|"
     r"version|"
     r"base64|checksum|fingerprint|nonce|signature|public\w*|blob|tree|resolved|"
     r"pods?|volume|request|job|run|container|order|ticket|deployment|image|file|document|video)\b"
