@@ -272,6 +272,7 @@ def test_what_openclaw_s_gateway_sends_to_itself_begins_no_turn(tmp_path, text):
         "[ERROR 2026-01-02 10:20] is what the worker says",
         "[ERROR main 2026-01-02 10:20 UTC] is what the worker says",
         "[LINE 10:20] is too long",
+        "[Teams meeting 10:30] is moved",
         "[Tue 2026-01-20 10:00] was the meeting",
         # quadratic work does not end
         pytest.param("[Slack" + 200_000 * " 1:11", id="open channel"),

@@ -84,7 +84,7 @@ _METADATA = re.compile(
     # labels of older versions, which wrote no weekday; "LINE" is also a word of logs
     r"(?:WebChat|WhatsApp|Telegram|Signal|Slack|Discord|Google Chat|iMessage|(?:Microsoft )?Teams|"
     r"Matrix|Zalo(?: Personal)?|BlueBubbles|Feishu|Lark|Mattermost|Nextcloud Talk|Nostr|Tlon|"
-    r"Twitch) (?:[^\]\n]*(?:\d:\d\d|\bid:\d|[@#]\w|\+\d)[^\]\n]*|"
+    r"Twitch) (?:[^\]\n]*(?:-\d\d[ T]\d\d:\d\d|\bid:\d|[@#]\w|\+\d)[^\]\n]*|"
     # a name without a time, an id or an address: the person may also type such a bracket
     r"[^\W\d_a-z][\w.'-]*(?: [^\W\d_a-z][\w.'-]*){0,2})\]\s*|"
     r"\[media attached[: ][^\n]*\]\s*?(?:\n\s*|\Z)|"
