@@ -7,9 +7,10 @@ compaction adds its summary and leaves earlier lines in place. So lines are read
 After a rewind the next line names an earlier line as its ``parentId``, and the turns of the
 abandoned branch are replaced by the new one. A prompt that was
 typed while tools ran is a ``user`` line, too. It comes before the answer, and its time is before
-the last tool ended. It belongs to the turn around it. Messages of extensions (``custom_message``)
-and of the client (``system``), and commands that the person ran (``bashExecution``), are not part
-of a turn. A killed process leaves no record of its end.
+the last tool ended. It belongs to the turn around it. A command that the person ran
+with ``!`` (``bashExecution``) is a turn; pi writes it after the turn during which it was typed. A
+command with ``!!``, which the model must not see, messages of extensions (``custom_message``) and
+of the client (``system``) are not part of a turn. A killed process leaves no record of its end.
 
 **A turn is named by the id and the time of its user line** (by the id alone if it is a UUID),
 because an id of 32 bits is unique only in its file. A fork makes another file and copies both.
@@ -174,6 +175,8 @@ def _name(line: _Line) -> str:
 
 def _words(line: _Line) -> str:
     """Return what the person typed, ``""`` if the line is not the person's."""
+    if line.role == "bashExecution" and not line.fields.get("excludeFromContext"):
+        return f"!{command}" if (command := text_of(line.fields.get("command"))) else ""
     if line.role != "user":
         return ""
     content = line.fields.get("content")
@@ -215,6 +218,8 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
                     status="interrupted",
                 )
             )
+            if role == "bashExecution":
+                _ran(turns[-1], fields)
         elif turns and role == "assistant":
             turns[-1].ended = stamp or turns[-1].ended
             refusal = _answer(turns[-1], tools, fields)
@@ -224,6 +229,13 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
             set_result(tools, fields.get("toolCallId"), output, fields.get("isError") is True)
     _refused(turns, refusal)
     return turns
+
+
+def _ran(turn: Turn, fields: dict[str, Any]) -> None:
+    """Add the command that a turn of the person's own consists of."""
+    output, command = text_of(fields.get("output")), text_of(fields.get("command"))
+    turn.call(ToolCall("bash", command, output, fields.get("exitCode") not in (0, None)))
+    turn.status = "interrupted" if fields.get("cancelled") is True else "done"
 
 
 def _answer(turn: Turn, tools: dict[str, ToolCall], reply: dict[str, Any]) -> str:

@@ -208,7 +208,7 @@ class Offsets(msgspec.Struct):
     after: dict[str, str] = {}
 
 
-_LAYOUT = 8
+_LAYOUT = 9
 
 
 class JsonlConversation(Conversation):
