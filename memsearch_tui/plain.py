@@ -508,7 +508,8 @@ def _place(number: str, count: int, what: str) -> int:
     """
     if not number.isdecimal() or not 0 < int(number) <= count:
         raise UsageError(
-            f"no {what} {number or 'without a number'} in the list", f"1 to {count} are there"
+            f"no {what} {number or 'without a number'} in the list",
+            f"1 to {count} are there" if count else "that list is empty, or was not printed yet",
         )
     return int(number) - 1
 

@@ -188,7 +188,8 @@ def test_a_case_is_shown_with_its_notes(box):
     box.write("2026-02-09", "### 10:00\n- API Error: 529 overloaded_error\n")
     box.own()
     said = conversation(box, "review", "case 1", "1", "case 2")
-    assert said.count("529") >= 2 and "error: no case 2" in said
+    assert said.count("529") >= 2 and "error: no case 2" in said and "1 to 1 are there" in said
+    assert "1 to 0" not in conversation(box, "case 1")
 
 
 def test_a_case_that_asks_is_accepted_with_a_yes(box):
