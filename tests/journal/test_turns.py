@@ -145,6 +145,28 @@ def test_near_a_day_only_changed_files_are_read_and_others_if_files_came_or_went
     assert has(9) and has(10) and paths == ["2026-11-20"]
 
 
+def test_a_copy_with_another_day_is_found_where_another_process_wrote_its_turn(tmp_path):
+    """Codex may give the turns that a fork repeats the time of the fork."""
+    turn_id, far = "t" * 36, tmp_path / "2026-10-01.md"
+
+    def write(turn: str) -> None:
+        with open(far, "a") as out:
+            out.write(f"### 10:00\n<!-- session:s turn:{turn} rollout:/p agent:codex -->\n- x\n")
+
+    def has(session: str, turn: str, *times: str) -> bool:
+        return known.has(Anchor(session, turn, "codex"), times=times, day="2026-11-20")
+
+    write(turn_id)
+    known = KnownTurns(str(tmp_path))
+    assert has("fork", turn_id)
+    assert not has("fork", "u" * 36)
+    write("u" * 36)
+    assert has("another fork", "u" * 36)
+    with open(far, "a") as out:  # memsearch's note of a turn that ended on a later day
+        out.write("### 12:00\n<!-- session:long rollout:/p agent:codex -->\n- x\n")
+    assert not has("long", "first") and has("long", "second", "2026-10-01 12:00")
+
+
 def test_a_turn_is_appended_alike_whether_its_file_was_just_written_or_is_read(tmp_path):
     """One journal knows the end of the file that it wrote; a new one parses the file."""
     bodies = ["- one", "- ```\n- two", "- three\n```", "- four <!-- open", "- five"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import date, datetime, timedelta
 
 import msgspec
@@ -88,6 +88,7 @@ class KnownTurns:
         #: Folder -> time of its last change, as it was before the files were listed.
         self._folders: dict[str, int] = {}
         self._keys: set[str] | None = None  # of all files; None if they must be collected anew
+        self._session: str | None = None  # of the last turn that was looked for
 
     def has(
         self,
@@ -108,11 +109,14 @@ class KnownTurns:
             text: the turn's text. With it, such a note is also found if it was written in another
                 time zone.
             look: scan the files first; a caller with many turns scans once.
-            day: as in ``look``.
+            day: the day of the turn. For further turns of a session, only the files of days near
+                it and near *times* are scanned. A fork may give its copies a later day.
         """
-        if look:
-            self.look(day)
         times = list(times)
+        if look:
+            is_further = day and anchor.session == self._session
+            self.look({day, *(time[:10] for time in times)} if is_further else ())
+            self._session = anchor.session
         wanted = _wanted(anchor, aliases) | {
             _at(anchor.agent, anchor.session, time) for time in times
         }
@@ -133,16 +137,16 @@ class KnownTurns:
         wanted = _wanted(anchor, aliases)
         return [path for path, file in self._files.items() if not wanted.isdisjoint(file.keys)]
 
-    def look(self, day: str = "") -> None:
+    def look(self, days: Collection[str] = ()) -> None:
         """Read what has changed.
 
         Args:
-            day: read only the files of days near this one, in which another process may have
-                written a turn of that day in another time zone. Files that came or went are noticed
-                all the same.
+            days: read only the files of days near these, in which another process may have written
+                a turn of that day in another time zone. Files that came or went are noticed all
+                the same.
         """
         folders = {folder: _changed(folder) for folder in self._folders}
-        near = self._near(day) if day and folders == self._folders else None
+        near = self._near(days) if days and folders == self._folders else None
         if near is None:
             near = list_files(self._memory).files
             for gone in self._files.keys() - {file.path for file in near}:
@@ -169,10 +173,11 @@ class KnownTurns:
                 end = len(known.tail)
                 self._read(file, known.tail + block, known, known.size - end)
 
-    def _near(self, day: str) -> list[DayFile] | None:
-        """The known files of the days near a day; None if there is one that is not known."""
-        middle, found = date.fromisoformat(day), []
-        for name in (str(middle + timedelta(n)) for n in range(-_NEAR, _NEAR + 1)):
+    def _near(self, days: Iterable[str]) -> list[DayFile] | None:
+        """The known files of the days near *days*; None if there is one that is not known."""
+        middles, steps = map(date.fromisoformat, days), range(-_NEAR, _NEAR + 1)
+        found = []
+        for name in {str(middle + timedelta(n)) for middle in middles for n in steps}:
             path = os.path.join(self._memory, f"{name}.md")
             paths = self._days.get(name, [])
             if path not in paths and os.path.lexists(path):
