@@ -470,9 +470,27 @@ def test_turns_that_were_taken_back_are_known_in_openclaw_s_database(tmp_path, s
     assert session.taken_back() == ([1] if len(said) == 3 else [])
 
 
-def test_turns_that_kilo_s_undo_took_back_are_known():
-    file = Path(__file__).parents[1] / "samples" / "kilo" / "kilo.db"
+@pytest.mark.parametrize(
+    ("revert", "kept"),
+    [
+        ("", 5),  # as Kilo wrote it
+        ({"messageID": "msg_21235331700104sqcEAMnMIg7X"}, 0),
+        # a part of an answer; a context compaction
+        ({"messageID": "msg_2123536c3001HJGDmW4HCiP1Lk", "partID": "p"}, 1),
+        ({"messageID": "msg_212354b33001QTMBRd6ZWeXdpJ"}, 3),
+        ({"messageID": "unknown"}, 6),
+        ({"messageID": 5}, 6),
+        ([], 6),
+        (None, 6),
+    ],
+)
+def test_turns_that_kilo_s_undo_took_back_are_known(tmp_path, revert, kept):
+    samples, file = Path(__file__).parents[1] / "samples", tmp_path / "kilo.db"
+    shutil.copy(samples / "kilo" / "kilo.db", file)
+    if revert != "":
+        with sqlite3.connect(file) as db:
+            db.execute("UPDATE session SET revert=?", (json.dumps(revert),))
+        db.close()
     session = Kilo().open_session(Kilo().at(file, "ses_dedcad5bbffeMQAqLHRwyqGbfv"))
-    turns = list(session.each())
-    assert session.taken_back() == [len(turns) - 1]
-    assert [turn.taken_back for turn in turns] == [False] * (len(turns) - 1) + [True]
+    assert session.taken_back() == list(range(kept, 6))
+    assert [turn.taken_back for turn in session.each()] == [place >= kept for place in range(6)]

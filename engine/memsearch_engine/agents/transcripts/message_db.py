@@ -104,11 +104,10 @@ class MessageConversation(Conversation):
             owner[name] = owner[origins.get(name, name)] = last
         self.aliases = {name: turn for name, turn in owner.items() if name != turn}
         self.ids = list(self._turns)
-        self._kept = len(self.ids)  # turns before the message that /undo names
+        order = [name for name, _, _ in messages]
         undone = text_of(table(row[3]).get("messageID"))
-        for place, own_messages in enumerate(self._turns.values()):
-            if undone in (names := [name for name, _ in own_messages]):
-                self._kept = place + (names[0] != undone)
+        left = set(order[: order.index(undone)] if undone in order else order)
+        self._kept = sum(own[0][0] in left for own in self._turns.values())
 
     def taken_back(self) -> list[int]:
         """Return the positions of turns that the person took back while no other turn follows."""
