@@ -97,14 +97,18 @@ class Journal(Undoable):
             self.origin.record_day(day_of(path), entries)
             start = disk.append(path, block, first=f"# {day}\n\n".encode())
             self.turns(memory).wrote(path, block)
-            self._appended = None
-            if b"```" not in block and b"~~~" not in block:  # it may end code that began before
-                end = Document(block, [], document.newline)
-                with contextlib.suppress(OSError):
-                    file = DayFile.at(path)
-                    if file.size == start + len(block):
-                        self._appended = (file, end, anchor.session)
+            self._note_end(path, start, Document(block, [], document.newline), anchor.session)
         return Appended(entry_id, path, True)
+
+    def _note_end(self, path: str, start: int, end: Document, session: str) -> None:
+        """Store the end of a file to which a turn was appended at *start*, for the next turn."""
+        self._appended = None
+        if b"```" in end.data or b"~~~" in end.data:  # it may end code that began before
+            return
+        with contextlib.suppress(OSError):
+            file = DayFile.at(path)
+            if file.size == start + len(end.data):
+                self._appended = (file, end, session)
 
     def _end(self, path: str, day: str) -> tuple[Document, str | None]:
         """The end of a day file, and the session whose heading a new entry there would be under."""
