@@ -14,7 +14,7 @@ from memsearch_engine.secrets.vendor import Rule
 
 from tests.secrets.growth import hostile
 
-ROOMS = "bare blocks contexts evidence judge named places prose scan vendor".split()
+ROOMS = "bare blocks contexts cued evidence judge named places prose scan vendor".split()
 #: Some growth of CPU time in a text of four times the size: linear is 4, quadratic is 16.
 TOO_MUCH, SMALL, NOISE = 9, 1000, 0.004
 

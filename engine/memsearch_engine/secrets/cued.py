@@ -31,8 +31,8 @@ from memsearch_engine.secrets.prose import FULL_NAMES, OTHER_NAMES
 #: What a cue speaks of, and its words. The first three also announce plain words and phrases.
 _STRONG = {
     "phrase": r"pass[ -]?phrase|passwort-?satz|wachtwoordzin|phrase (?:secrète|de passe)|"
-    r"frase (?:de contraseña|segreta|secreta|semilla)|(?:парольн|кодов|секретн)[а-яё]+ фраз[а-яё]+|"
-    r"lösenfras[a-z]*|パスフレーズ",
+    r"frase (?:de contraseña|segreta|secreta|semilla)|(?:парольн|кодов|секретн)[а-яё]{1,4} фраз[а-яё]{1,4}|"
+    r"lösenfras|パスフレーズ",
     "password": rf"{FULL_NAMES}|{OTHER_NAMES}|\b(?:pw|pwd|mdp|psk|ww|psw|pswd|mk)\b|"
     r"pas+w[a-z]{0,3}[dt]\b|"
     r"\bla contra\b|[sš]ifr[aeu]\b|zapork[aeu]|salasõna|парол|رمز|باسورد|sandi\b|nywila|"
@@ -68,7 +68,7 @@ _CUE = linear.anchored(
 #: A part of every unusual word; without a strong cue only they are candidates.
 _ODD = re.compile(
     r"[0-9][A-Za-z]|[A-Za-z][0-9]|[A-Za-z0-9][!#$%&*+=?@^~]|[0-9]{4}|[0-9][0-9]-[0-9]|_[0-9]|[0-9a-f]{5}-|"
-    r"[a-z]{2}[._-][A-Za-z]{2,20}[._-][A-Za-z0-9]{2}|[^\x00-\x7f][0-9]|\\x[0-9a-f]"
+    r"[a-z]{2}[._-][A-Za-z]{2,20}[._-][A-Za-z0-9]{2}|[\u0080-\uffff][0-9]|\\x[0-9a-f]"
 )
 _CONTEXT = re.compile(
     r"(?i)(?P<id>\b(?:commit|sha-?\d*|hash|digest|checksum|md5|uuid|id|ids|version|branch|build|"

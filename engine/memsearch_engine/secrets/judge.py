@@ -76,7 +76,7 @@ def uncased(value: str) -> bool:
 
 #: Versions, numbers, addresses, paths, hashes and identifiers.
 NO_SECRET = re.compile(
-    r"^(?:[vV]?\d+(?:[.:/-]\d+)+\S*|\d{1,9}(?:\.\d+)?%?|"
+    r"^(?:[vV]?\d+(?:[.:/-]\d+)+\S*|[a-z]+(?:-[a-z]+)+@\d+|\d{1,9}(?:\.\d+)?%?|"
     r"[\w.+-]+@[\w.-]+\.\w+|(?:[\w-]+\.)+[a-z]{2,6}(?::\d+)?|\d+/\w+|"
     r"[a-z]+(?:[-_/.+][a-z0-9]+)*|[A-Z]+(?:_[A-Z0-9]+)+|(?:\d+[a-z]{1,6}){1,3}|"
     r"\d+[KMGT]i?(?:[Bb](?:it|ps)?|Hz)|[0-9a-f]{7,64}|"
