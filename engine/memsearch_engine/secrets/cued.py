@@ -31,8 +31,8 @@ from memsearch_engine.secrets.prose import FULL_NAMES, OTHER_NAMES
 #: What a cue speaks of, and its words. The first three also announce plain words and phrases.
 _STRONG = {
     "phrase": r"pass[ -]?phrase|passwort-?satz|wachtwoordzin|phrase (?:secrète|de passe)|"
-    r"frase (?:de contraseña|segreta|secreta|semilla)|(?:парольн|кодов|секретн)[а-яё]{1,4} фраз[а-яё]{1,4}|"
-    r"lösenfras|パスフレーズ",
+    r"frase (?:de contraseña|segreta|secreta|semilla)|"
+    r"(?:парольн|кодов|секретн)[а-яё]{1,4} фраз[а-яё]{1,4}|lösenfras|パスフレーズ",
     "password": rf"{FULL_NAMES}|{OTHER_NAMES}|\b(?:pw|pwd|mdp|psk|ww|psw|pswd|mk)\b|"
     r"pas+w[a-z]{0,3}[dt]\b|"
     r"\bla contra\b|[sš]ifr[aeu]\b|zapork[aeu]|salasõna|парол|رمز|باسورد|sandi\b|nywila|"
