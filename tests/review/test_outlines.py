@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from memsearch_engine import Memory, ReviewItem
 from memsearch_engine.capture import retention
+from memsearch_engine.core.errors import NotFound
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.settings import load
 from memsearch_engine.index.catalog import Catalog
@@ -247,6 +248,30 @@ def test_cited_conversations_are_counted_without_parsing(memory, monkeypatch):
     index(memory)
     monkeypatch.setattr(retention, "read_day", lambda path: pytest.fail(f"{path} is parsed"))
     assert memory.evidence.survey() == parsed and parsed.lost > 50
+
+
+@pytest.mark.parametrize("count", [1, 12])
+def test_files_that_go_while_review_lists_them_are_left_out(memory, monkeypatch, count):
+    days = [Path(memory.place.memory) / f"2026-03-{n:02d}.md" for n in range(1, count + 1)]
+    for day in days:
+        day.write_text(text_of(day.stem, ["- " + "a long first line of a note " * 20]))
+    index(memory)
+    waiting = list(memory.trust.waiting())
+    assert len(waiting) == count and waiting[0].parsed is None
+    for day in days:
+        day.unlink()
+    monkeypatch.setattr(memory.trust, "waiting", lambda: waiting)
+    assert memory.review.cases("held") == []
+
+
+def test_a_cited_path_with_a_null_byte_and_a_tilde_is_no_conversation(memory):
+    """A clone may have such a note. Python's expanduser raises ValueError."""
+    text = text_of("x", ["- text"]).replace(__file__, "~a\0b")
+    (Path(memory.place.memory) / "2026-03-01.md").write_text(text)
+    (note,) = memory.trust.quarantined()
+    assert note.conversation == "" and memory.evidence.survey().lost == 1
+    with pytest.raises(NotFound):
+        memory.transcript(note.entry_id)
 
 
 # -- repetitions

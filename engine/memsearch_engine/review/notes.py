@@ -40,9 +40,11 @@ def quarantined(memory: Parts) -> list[ReviewItem]:
             folders.setdefault(os.path.dirname(one.file.path), []).append(one)
     for folder, files in folders.items():
         if len(files) > FILES_ONE_BY_ONE:
-            found.append(_arrived_folder(memory, folder, files))
-        else:
-            found += [_arrived(memory, one) for one in files]
+            each = (note for one in files for note in _notes_of(memory, one))
+            if first := list(islice(each, MAX_LINES)):
+                found.append(_arrived_folder(folder, files, first))
+        else:  # a file may be gone or changed meanwhile
+            found += [_arrived(one, notes) for one in files if (notes := _notes_of(memory, one))]
     return found
 
 
@@ -105,9 +107,9 @@ def _contradicting(note: QuarantinedNote) -> ReviewItem:
     )
 
 
-def _arrived(memory: Parts, waiting: WaitingFile) -> ReviewItem:
+def _arrived(waiting: WaitingFile, notes: list[QuarantinedNote]) -> ReviewItem:
     """A case for the notes of one file that this home did not write."""
-    path, notes = waiting.file.path, _notes_of(memory, waiting)
+    path = waiting.file.path
     cited = sum(bool(note.conversation) for note in notes)
     proof = f"{cited} of {many(len(notes), 'note')} cite a conversation that is on this machine"
     detail: list[Line] = [
@@ -138,16 +140,17 @@ def _arrived(memory: Parts, waiting: WaitingFile) -> ReviewItem:
     )
 
 
-def _arrived_folder(memory: Parts, folder: str, files: list[WaitingFile]) -> ReviewItem:
+def _arrived_folder(
+    folder: str, files: list[WaitingFile], notes: list[QuarantinedNote]
+) -> ReviewItem:
     """A case for all files of a folder that this home did not write, as after a clone.
 
-    Only the notes that it names are looked up.
+    Args:
+        notes: the first ones, which it names.
     """
     days = sorted(one.file.day for one in files if one.file.day)
     total = sum(len(one.arrived) for one in files)
     count = f"{many(total, 'note')} in {many(len(files), 'file')}"
-    each = (note for one in files for note in _notes_of(memory, one))
-    notes = list(islice(each, MAX_LINES))
     detail: list[Line] = [
         [(folder, "text")],
         [(f"{count}, {days[0]} to {days[-1]}" if days else count, "dim")],

@@ -69,7 +69,8 @@ class QuarantinedNote(msgspec.Struct, frozen=True, gc=False):
 
 def _conversation_of(path: str) -> str:
     """The file of the conversation that a note cites, if it is on this machine; else ''."""
-    return path if path and os.path.exists(os.path.expanduser(path)) else ""
+    is_there = path and "\0" not in path and os.path.exists(os.path.expanduser(path))
+    return path if is_there else ""
 
 
 class WaitingFile(msgspec.Struct, frozen=True):

@@ -172,8 +172,7 @@ def find_session(agent: str, session: str, path: str, folders: AgentFolders) -> 
     if reads is None:
         return None
     places = [place for place in folders.of(agent) if place.exists()]
-    candidate = os.path.expanduser(path)
-    if os.path.isfile(candidate):
+    if "\0" not in path and os.path.isfile(candidate := os.path.expanduser(path)):
         known = agent_registry.agent(agent)
         # a file of the location itself, which is a project
         if known.in_projects and not known.sessions:
