@@ -21,7 +21,6 @@ from memsearch_engine.secrets.evidence import (
     PossibleSecret,
     Span,
     common_words,
-    is_common,
     labels,
     secrets_among,
 )
@@ -189,26 +188,24 @@ def _words(token: re.Match[str]) -> Iterator[tuple[int, str]]:
     if value.isalpha() or not any(map(str.isdigit, value)):
         value = value.rstrip("?")
     start = place + token[0].find(value)
-    if (
-        len(value) < _SHORTEST
-        or is_sealed(text, place)
-        or _DIGEST.search(text, max(0, place - 16), place + 24)
+    tail = None if value.isalnum() else _TAIL.match(value)
+    cuts = (0, tail.end()) if tail else (0,)
+    found = [(start + cut, value[cut:]) for cut in cuts if _is_unusual(value[cut:])]
+    if found and not (
+        is_sealed(text, place) or _DIGEST.search(text, max(0, place - 16), place + 24)
     ):
-        return
-    tail = _TAIL.match(value)
-    for cut in (0, tail.end()) if tail else (0,):
-        if _is_unusual(value[cut:]):
-            yield start + cut, value[cut:]
+        yield from found
 
 
 _SHORTEST, _LONGEST = 4, 300
 
 
 def _is_unusual(value: str) -> bool:
+    """Whether a word has a mark, is a number, or has letters unlike those of any language."""
+    if value.isalpha():
+        return bool(_PLAIN.fullmatch(value)) and surprise(value) > _STRANGE
     if not _SHORTEST < len(value) <= _LONGEST or IDENTIFIER.match(value):
         return bool(_NUMBER.fullmatch(value))
-    if _PLAIN.fullmatch(value):
-        return not is_common(value)
     return bool(_NUMBER.fullmatch(value) or (_UNUSUAL.search(value) and not _NOTHING.search(value)))
 
 
@@ -221,7 +218,7 @@ def _judged(
     last = text.find("\n", stop, stop + 400)
     line = (first, last if last >= 0 else min(len(text), stop + 400))
     seen = _cues_of(text, start, stop, cues, line)
-    if not seen or (value.isalpha() and not _stands_out(value, seen)):
+    if not seen or (value.isalpha() and not any(f"{name}<" in seen for name in _STRONG)):
         return
     if _NUMBER.fullmatch(value) and not _NUMBERED & seen.keys():
         return
@@ -241,11 +238,6 @@ def _judged(
     ]
     link = "plain" if value.isalpha() else "cued"
     yield PossibleSecret(start, stop, "likely-secret", nearest[:-1], link, around)
-
-
-def _stands_out(value: str, seen: dict[str, int]) -> bool:
-    """Whether a plain word after the name of a password is unlike words of any language."""
-    return surprise(value) > _STRANGE and any(f"{name}<" in seen for name in _STRONG)
 
 
 def _usual(text: str, start: int, stop: int, line: tuple[int, int]) -> int:
