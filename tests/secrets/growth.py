@@ -13,7 +13,7 @@ import re._parser as parser
 from collections.abc import Callable, Iterator
 from typing import Any
 
-_CHARACTERS = " a0-_=.:,/\"'\tA[(x\n|+{"
+_CHARACTERS = " a0-_=.:,/\"'\tA[(x\n|+{é。\x01"
 
 
 def hostile(pattern: str, flags: int = 0) -> set[tuple[str, str]]:

@@ -303,7 +303,7 @@ SHAPES: tuple[Rule, ...] = (
         "encryption-key",
         "[",
         r"(?i)(?:solana|keypair|secret|private|wallet|seed|id\.json)[^\[\n]{0,60}(?:\n[^\[\n]{0,20})?"
-        r"(\[(?:\s?\d{1,3},\s?){31,63}\s?\d{1,3}\s?\])",
+        r"(\[\s{0,2}(?:\d{1,3},\s{0,2}){31,63}\d{1,3}\s?\])",
     ),
     rule(
         "character-secret",
