@@ -162,6 +162,9 @@ def test_a_copy_with_another_day_is_found_where_another_process_wrote_its_turn(t
     assert not has("fork", "u" * 36)
     write("u" * 36)
     assert has("another fork", "u" * 36)
+    assert not known.has(Anchor("planned", "v" * 36, "codex"))  # an import plans, later it writes
+    write("v" * 36)
+    assert has("planned", "v" * 36)
     with open(far, "a") as out:  # memsearch's note of a turn that ended on a later day
         out.write("### 12:00\n<!-- session:long rollout:/p agent:codex -->\n- x\n")
     assert not has("long", "first") and has("long", "second", "2026-10-01 12:00")

@@ -88,7 +88,7 @@ class KnownTurns:
         #: Folder -> time of its last change, as it was before the files were listed.
         self._folders: dict[str, int] = {}
         self._keys: set[str] | None = None  # of all files; None if they must be collected anew
-        self._session: str | None = None  # of the last turn that was looked for
+        self._session: str | None = None  # of the last turn with a day that was looked for
 
     def has(
         self,
@@ -116,7 +116,7 @@ class KnownTurns:
         if look:
             is_further = day and anchor.session == self._session
             self.look({day, *(time[:10] for time in times)} if is_further else ())
-            self._session = anchor.session
+            self._session = anchor.session if day else None
         wanted = _wanted(anchor, aliases) | {
             _at(anchor.agent, anchor.session, time) for time in times
         }
