@@ -38,7 +38,7 @@ class ReviewScreen(Page[Item]):
 
     TITLES = "review", "evidence"
     THIRD = "what enter opens"
-    OF_A_ROW = "open", "answer", "answer_group", "edit"
+    OF_A_ROW = "open", "answer_group"
     BINDINGS: ClassVar[list[BindingType]] = [
         *page_keys("review"),
         Binding("a", "answer(True)", "Accept", id="review.yes"),
@@ -93,6 +93,15 @@ class ReviewScreen(Page[Item]):
         if self._is_reading:
             self.action_reload()
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Return whether a key works on the case under the cursor."""
+        case = self.case
+        if action == "answer":
+            return bool(case and (case.yes if parameters[0] else case.no))
+        if action == "edit":
+            return bool(case and case.text)
+        return super().check_action(action, parameters)
+
     def _is_heading(self, key: str) -> bool:
         return key in TITLES
 
@@ -111,6 +120,7 @@ class ReviewScreen(Page[Item]):
 
     def _moved(self, by_hand: bool = False) -> None:
         case = self.case
+        self.refresh_bindings()
         if case is None:
             self._detail.show([])
             self._detail.border_subtitle = ""
@@ -285,9 +295,7 @@ class ReviewScreen(Page[Item]):
     def action_edit(self) -> None:
         """Edit the text of the case under the cursor, then accept it."""
         case = self.case
-        if case and not case.text:
-            self.say("Only what is proposed in one line can be changed here.")
-        elif case:
+        if case:
             self._ask(
                 case,
                 "Accept it in these words",

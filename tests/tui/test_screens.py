@@ -18,6 +18,7 @@ from memsearch_engine.longterm.review import Hunk, Proposal, propose
 from memsearch_engine.review.queue import _SOURCES
 from textual.widgets import Input
 
+from memsearch_tui import drafts
 from memsearch_tui.activity import Line
 from memsearch_tui.app import MemsearchApp
 from memsearch_tui.library import HeaderState, Library
@@ -26,6 +27,7 @@ from memsearch_tui.screens.help import HelpScreen
 from memsearch_tui.screens.projects import ProjectsScreen
 from memsearch_tui.screens.review import ReviewScreen
 from memsearch_tui.screens.rows import ActivityScreen, RowsScreen
+from memsearch_tui.widgets.bars import Keys
 from memsearch_tui.widgets.line_list import LineList
 from memsearch_tui.widgets.query import FilterSuggester
 from memsearch_tui.widgets.text_view import TextView
@@ -384,6 +386,25 @@ def test_review_carries_out_what_the_owner_says(world):
         await pilot.press("x")
         await settled(pilot)
         assert kinds(app) == [] and "Nothing waits for a decision" in seen(app)
+
+    drive(app, steps)
+
+
+def test_the_last_line_of_review_has_the_keys_of_the_case(world):
+    app, entry = reviewed(world), "an entry that is gone"
+    drafts.save(world.home, drafts.EditDraft(str(world.day()), entry, "a draft", "typed"))
+
+    def named() -> set[str]:
+        return {words for _, words in app.screen.query_one(Keys).named}
+
+    async def steps(pilot):
+        await pilot.press("f5")
+        await settled(pilot)
+        assert kinds(app)[0] == "draft"
+        await until(pilot, lambda: {"Accept", "Edit"}.isdisjoint(named()) and "Reject" in named())
+        await pilot.press("a", "e", "down")
+        assert kinds(app)[:2] == ["draft", "longterm"]
+        await until(pilot, lambda: named() >= {"Accept", "Edit", "Reject"})
 
     drive(app, steps)
 
