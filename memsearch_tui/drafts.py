@@ -112,7 +112,7 @@ def in_editor(home: engine.Home, text: str) -> str | None:
     try:
         with uninterrupted():
             click.edit(filename=name)
-        changed = file.read_text(encoding="utf-8-sig")
+        changed = _unix(file.read_bytes().decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         problem = f"what the editor saved is not UTF-8 (byte {error.start + 1})"
         raise engine.UsageError(problem, f"your text is in {file}") from error
@@ -120,7 +120,11 @@ def in_editor(home: engine.Home, text: str) -> str | None:
         file.unlink()
         raise
     file.unlink()
-    return changed if changed.strip("\n") != text.strip("\n") else None
+    return changed if changed.strip("\n") != _unix(text).strip("\n") else None
+
+
+def _unix(text: str) -> str:
+    return text.replace("\r\n", "\n")
 
 
 def _read(file: Path) -> EditDraft | None:

@@ -223,9 +223,13 @@ class Plain:
 
     def _run(self, words: str) -> None:
         """Run a command of ``memsearch`` that the dialog does not have."""
-        argv = [sys.executable, "-P", "-m", "memsearch_tui.cli.main", *shlex.split(words)]
+        try:
+            argv = [sys.executable, "-P", "-m", "memsearch_tui.cli.main", *shlex.split(words)]
+        except ValueError as error:
+            raise UsageError(str(error), 'words with an apostrophe need "quotes"') from error
         home = {"MEMSEARCH_HOME": str(self.memory.home.root)}
-        subprocess.run(argv, cwd=self.memory.place.root, env=os.environ | home, check=False)
+        with drafts.uninterrupted():
+            subprocess.run(argv, cwd=self.memory.place.root, env=os.environ | home, check=False)
 
     # -- lists
 

@@ -255,6 +255,12 @@ def test_a_text_in_another_encoding_stays_in_a_file_that_a_message_names(world, 
     drive(app, steps)
 
 
+@pytest.mark.parametrize("text", ["one\r\ntwo", "one\rstill one"])
+def test_a_text_that_the_editor_leaves_as_it_is_is_no_change(world, monkeypatch, text):
+    monkeypatch.setenv("EDITOR", "true")
+    assert drafts.in_editor(world.home, text) is None
+
+
 def test_ctrl_c_belongs_to_the_editor(world, monkeypatch):
     monkeypatch.setattr(App, "suspend", lambda self: contextlib.nullcontext())
 

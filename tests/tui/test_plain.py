@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from datetime import date
 
 import pytest
@@ -64,7 +66,17 @@ def test_decisions(box):
 
 
 @pytest.mark.parametrize(
-    "line", ["99", "talk", "day 1999-01-01", "yes 3", "nonsense", "edit x", "delete 0"]
+    "line",
+    [
+        "99",
+        "talk",
+        "day 1999-01-01",
+        "yes 3",
+        "nonsense",
+        "edit x",
+        "delete 0",
+        "memsearch search don't",
+    ],
 )
 def test_what_can_t_be_done_is_said_and_goes_on(box, line):
     box.fill()
@@ -182,6 +194,22 @@ def test_commands_of_memsearch_run_in_the_dialog(box):
     box.fill()
     said = conversation(box, "memsearch project", "memsearch agents files", "days")
     assert box.project.name in said and "1. 2026-02-10" in said
+
+
+def test_ctrl_c_belongs_to_the_command_that_runs_in_the_dialog(box, monkeypatch):
+    """A terminal sends it to both."""
+    box.fill()
+    ends = "import os, signal; os.kill(os.getppid(), signal.SIGINT)"
+    monkeypatch.setattr("memsearch_tui.plain.shlex.split", lambda words: [])
+    run = subprocess.run
+    monkeypatch.setattr(
+        "memsearch_tui.plain.subprocess.run",
+        lambda argv, **how: run([sys.executable, "-c", ends], **how),
+    )
+    said: list[str] = []
+    lines = iter(["memsearch index", "quit"])
+    library = Library(Memory(str(box.project), home=box.home))
+    assert Plain(library, lambda: next(lines), said.append).run() == 0
 
 
 def test_a_case_is_shown_with_its_notes(box):
