@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+import threading
 from pathlib import Path
 
 import pytest
 from memsearch_engine.agents.transcripts.model import Turn
 from memsearch_engine.capture.capture_pipeline import noted_at
 from memsearch_engine.core.home import Home
-from memsearch_engine.journal import turns
+from memsearch_engine.journal import turns, write
 from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.turns import KnownTurns
 from memsearch_engine.journal.write import Journal
@@ -190,3 +191,28 @@ def test_a_turn_is_appended_alike_whether_its_file_was_just_written_or_is_read(t
                     out.write(foreign[n])
         written.append((memory / "2026-11-20.md").read_bytes())
     assert written[0] == written[1] and written[0].count(b"## Session") > 5
+
+
+def test_a_turn_that_another_thread_appends_to_another_folder_meanwhile_is_no_obstacle(
+    tmp_path, monkeypatch
+):
+    """The service captures in two threads: events at a request, and missed turns."""
+    journal, at = Journal(Home(tmp_path / "home").ensure()), write.DayFile.at
+
+    def append(project: str, number: int) -> bool:
+        memory = tmp_path / project / ".memsearch" / "memory"
+        memory.mkdir(parents=True, exist_ok=True)
+        anchor = Anchor(project, f"turn-{number}", "claude-code", "transcript", "/gone.jsonl")
+        return journal.append_turn(str(memory), "2026-11-20", "10:00", "- x", anchor).written
+
+    def meanwhile(path: str) -> object:
+        monkeypatch.setattr(write.DayFile, "at", at)
+        thread = threading.Thread(target=append, args=("other", 0))
+        thread.start()
+        thread.join()
+        return at(path)
+
+    assert append("own", 0)
+    monkeypatch.setattr(write.DayFile, "at", meanwhile)
+    day = tmp_path / "own" / ".memsearch" / "memory" / "2026-11-20.md"
+    assert journal._end(str(day), "2026-11-20")[1] == "own"

@@ -113,8 +113,9 @@ class Journal(Undoable):
     def _end(self, path: str, day: str) -> tuple[Document, str | None]:
         """The end of a day file, and the session whose heading a new entry there would be under."""
         with contextlib.suppress(OSError):
-            if self._appended and self._appended[0] == DayFile.at(path):
-                return self._appended[1:]
+            last = self._appended  # another thread may append to a file of another folder meanwhile
+            if last and last[0] == DayFile.at(path):
+                return last[1:]
         document = parse_end(read_day_file(path), day)
         return document, render.last_session(document)
 
