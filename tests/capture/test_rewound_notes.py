@@ -331,11 +331,37 @@ def test_turns_that_a_rewind_deletes_are_not_injected_although_nothing_follows(
         assert low() == sorted(PROMPTS[kept:3])
 
 
+def test_a_turn_that_redo_brings_back_is_injected_again(desk, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(desk / "data"))
+    memory, pipeline = Memory(desk / "proj"), CapturePipeline(Home(desk / "home"))
+
+    def low() -> set[str]:
+        reconcile(pipeline, AgentFolders.from_env())
+        return {note.id for note in memory.entries() if "confidence" in note.marks}
+
+    with contextlib.closing(pipeline):
+        pipeline.ledger.capturing("opencode", 0.0)
+        file = in_opencode(desk, PROMPTS[:3])
+        assert not low()
+        before = [note.text for note in memory.entries()]
+        for _ in range(2):
+            undo(file, PROMPTS[1])
+            taken_back = low()
+            assert len(taken_back) == 2
+            undo(file, "")
+            assert not low()
+        assert [note.text for note in memory.entries()] == before
+        own = taken_back.pop()
+        memory.mark(own, "confidence", "low")
+        undo(file, "")
+        assert low() == {own}
+
+
 def undo(file: str, prompt: str) -> None:
-    """What OpenCode writes at ``/undo``."""
-    message = {"messageID": f"msg_{1795000000000 + 2000 * PROMPTS.index(prompt)}"}
+    """What OpenCode writes at ``/undo``; without a prompt, at ``/redo``."""
+    message = {"messageID": f"msg_{1795000000000 + 2000 * PROMPTS.index(prompt)}"} if prompt else {}
     with contextlib.closing(sqlite3.connect(file)) as db, db:
-        row = (json.dumps(message), int(time.time() * 1000))
+        row = (json.dumps(message) if prompt else None, time.time_ns() // 1_000_000)
         db.execute("UPDATE session SET revert=?, time_updated=?", row)
 
 

@@ -37,6 +37,7 @@ from memsearch_engine.journal.targets import Skipped
 from memsearch_engine.journal.write import Journal
 
 _JUST_S = 600.0
+_MAX_BACK = 100  # the newest turns of a session, which may be there again after a rewind
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,199}")
 
 
@@ -178,7 +179,10 @@ class CapturePipeline:
             self.journal.mark_turn(memory, anchor, "superseded-by", newer, in_copies=copies)
 
     def mark_taken_back(self, conversation: Conversation) -> None:
-        """Mark the notes of turns that the person took back while no other turn follows."""
+        """Mark the notes of turns that the person took back while no other turn follows.
+
+        Where a rewind deletes turns, those that are there again lose their marks.
+        """
         found = {
             turn.turn: turn.cwd
             for place in conversation.taken_back()
@@ -187,6 +191,10 @@ class CapturePipeline:
         # without a version, the session's beginning is lost, and nobody rewound it
         if agent_registry.agent(conversation.agent).rewind_erases and conversation.version:
             found |= self._erased(conversation, len(conversation.ids))
+            for name in conversation.ids[-_MAX_BACK:]:
+                if name not in found:
+                    entry_id = turn_id(conversation.agent, _id(conversation.session), _id(name))
+                    self.journal.unmark_turn(entry_id, "confidence", "low")
         for name, cwd in found.items():
             if memory := home_of(cwd, self.home):
                 anchor = Anchor(_id(conversation.session), _id(name), conversation.agent)

@@ -304,6 +304,22 @@ class Journal(Undoable):
             self.origin.wrote([new.raw], CAPTURED)
             return
 
+    def unmark_turn(self, name: str, mark: str, value: str) -> None:
+        """Remove a mark that ``mark_turn`` added, unless the entry was changed since."""
+        line = f"<!-- {mark}:{value} -->".encode()
+        last = next(iter(self.history.of_entry(name)), None)
+        if last is None or (last.op, last.state) != ("mark", "done") or line in last.before:
+            return
+        if line not in last.after or not self.origin.came_by(last.after, CAPTURED):
+            return
+        old = last.before
+        with contextlib.suppress(OSError, Conflict, NotFound):
+            entry = read_day(last.path).find(name)
+            if entry and entry.raw == last.after:
+                target = target_of(last.path, entry)
+                self.splice(last.memory, "mark", [target], lambda *_: old, decides=False)
+                self.origin.wrote([old], CAPTURED)
+
     def turns(self, memory: str) -> KnownTurns:
         """The turns that a memory folder holds."""
         return self._turns.setdefault(memory, KnownTurns(memory))
