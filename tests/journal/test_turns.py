@@ -169,6 +169,7 @@ def test_a_copy_with_another_day_is_found_where_another_process_wrote_its_turn(t
     with open(far, "a") as out:  # memsearch's note of a turn that ended on a later day
         out.write("### 12:00\n<!-- session:long rollout:/p agent:codex -->\n- x\n")
     assert not has("long", "first") and has("long", "second", "2026-10-01 12:00")
+    assert not has("long", "third", "999-10-01 12:00")  # of a damaged transcript
 
 
 def test_a_turn_is_appended_alike_whether_its_file_was_just_written_or_is_read(tmp_path):

@@ -113,9 +113,11 @@ class KnownTurns:
                 it and near *times* are scanned. A fork may give its copies a later day.
         """
         times = list(times)
+        moments = [moment for time in times if (moment := _moment(time))]
         if look:
             is_further = day and anchor.session == self._session
-            self.look({day, *(time[:10] for time in times)} if is_further else ())
+            days = {day, *(moment.date().isoformat() for moment in moments)}
+            self.look(days if is_further else ())
             self._session = anchor.session if day else None
         wanted = _wanted(anchor, aliases) | {
             _at(anchor.agent, anchor.session, time) for time in times
@@ -124,7 +126,6 @@ class KnownTurns:
             self._keys = set().union(*(file.keys for file in self._files.values()))
         if not wanted.isdisjoint(self._keys):
             return True
-        moments = [moment for time in times if (moment := _moment(time))]
         if not (moments and text):
             return False
         words = _words(text)
