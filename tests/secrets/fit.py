@@ -28,7 +28,17 @@ WEIGHTS = Path(memsearch_engine.secrets.__file__).parent / "weights.json"
 SECRETS = (
     *("positive", "positive_more", "heldout", "shapes", "collateral"),
     *("unseen", "unseen2", "unseen3", "unseen4", "unseen5", "unseen6", "unseen7"),
-    *("unseen8", "trained", "trained2", "siblings", "spoken", "phrases", "unseen10", "trained3"),
+    *(
+        "unseen8",
+        "trained",
+        "trained2",
+        "siblings",
+        "spoken",
+        "phrases",
+        "unseen10",
+        "trained3",
+        "trained4",
+    ),
 )
 #: How much an example counts. A hidden word makes a note useless, so a word of the corpus counts
 #: more than a value with digits or symbols.

@@ -78,6 +78,7 @@ def main() -> None:
             "trained",
             "trained2",
             "trained3",
+            "trained4",
             "phrases",
             "shapes",
             "siblings",

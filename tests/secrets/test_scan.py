@@ -87,6 +87,37 @@ def test_equal_secrets_have_equal_names_and_no_word_of_them():
     assert secret[:8] not in clean and secret[-8:] not in clean
 
 
+def test_a_repeated_argument_has_one_rule(tmp_path):
+    text = 'user.update!(password: "Tr0ub4dor&3x!", password_confirmation: "Tr0ub4dor&3x!")'
+    _, found = redact(text, Home(tmp_path))
+    assert [one.rule for one in found] == ["assigned-secret"] * 2
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("sorry caps lock, it's harvestthimble6449 not the other one", "harvestthimble6449"),
+        ("for the password they wrote fpYkgRQRGPPo.", "fpYkgRQRGPPo"),
+        ("unlock the backup drive w/ walnut ripple pickle 55, thanks", "walnut ripple pickle 55"),
+        ("GET /login?u=odalys&p=goblet989lantern&next=%2F HTTP/1.1", "goblet989lantern"),
+        ('sqlcmd -S tcp:sql02 -U sa -P "Gasket nimbus 90$" -Q "SELECT 1"', "Gasket nimbus 90$"),
+    ],
+)
+def test_values_with_little_around_them(text, secret, tmp_path):
+    assert secret not in redact(text, Home(tmp_path))[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "STRIPE_PUBLISHABLE_KEY=pk_test_519M779hAjkZzqgmpuxtZN29Sl6duRKPD7qFDhPejj1bXzjRnL1baIOK",
+        "subject key identifier: CE:36:27:79:F0:B3:79:AA:72:FB:29:BF:45:B5:F6:C6:95:6F:73:44",
+    ],
+)
+def test_public_keys_stay(text, tmp_path):
+    assert redact(text, Home(tmp_path))[0] == text
+
+
 @pytest.mark.parametrize("name", ["unseen", "heldout"])
 def test_sets_whose_misses_were_closed_are_found(name, tmp_path):
     left, _ = table.missed(name, Home(tmp_path))
@@ -122,6 +153,7 @@ def test_shapes_of_later_sets(tmp_path, name, allowed):
         ("trained", 12),
         ("trained2", 15),
         ("trained3", 6),
+        ("trained4", 9),
         ("phrases", 6),
     ],
 )
@@ -129,7 +161,7 @@ def test_sets_of_the_newest_fit(tmp_path, name, allowed):
     """Eight of 150 and 89 of 845 lines were missed before rules were made for their kinds, and 44
     of the 390 lines of ``trained2`` that three people wrote who did not know the rules, and 14 of
     the 250 lines of a fourth. Of ``unseen10``, 20 of 250 were missed until it became training, and
-    59 of the 430 lines of ``trained3``.
+    59 of the 430 lines of ``trained3``. Of the 470 lines of ``trained4``, 32 were missed at first.
     """
     left, _ = table.missed(name, Home(tmp_path))
     assert len(left) <= allowed, left

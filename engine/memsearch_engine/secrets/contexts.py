@@ -234,6 +234,11 @@ LETTERS: tuple[Rule, ...] = (
     ),
     rule(
         "call-password",
+        "set_password setpassword set_passphrase setpassphrase",
+        rf"(?i)set_?pass(?:word|phrase)\(\s*[\"']{_L}[\"']\s*\)",
+    ),
+    rule(
+        "call-password",
         "tochararray",
         r"(?i)(?:key|pass|spec|store|ssl|"
         r"p12)[^\n\"']{0,80}(?:[\"'][^\n\"']{0,80}[\"'][^\n\"']{0,40})?"
@@ -419,6 +424,13 @@ SHAPES: tuple[Rule, ...] = (
     rule("k3s-token", "k10", r"\b(K10[0-9a-f]{64}::[\w.-]{1,60}:[A-Za-z0-9._-]{16,80})"),
     rule("sim-puk", "puk", r"\bPUK[12]?[ \t]*(?:(?:is|:|=)[ \t]*)?(\d{8})\b"),
     rule("protocol-password", "auth ", r"(?m)\bAUTH (?:PLAIN|LOGIN) ([A-Za-z0-9+/]{12,}={0,2})"),
+    rule("command-password", "codecov", r"\bcodecov\b[^\n|;]{0,120}[ ]-t[ =]([0-9a-f-]{36})\b"),
+    rule("command-password", "/p:", r"(?i)[ ]\"/p(?:ass(?:word)?)?:([^\"\n]{4,100})\"(?:[ \n]|$)"),
+    rule(
+        "prompt-password",
+        "temporary",
+        r"(?i)\btemporary password is generated for \S{1,80}: (\S{8,64})",
+    ),
     rule("mailgun-key", "key-", r"(?:^|[^\w-])(key-[0-9a-z]{32})(?:[^0-9a-z]|$)"),
 )
 
@@ -430,6 +442,8 @@ LINKS: tuple[Rule, ...] = (
         r"(?i)https?://[^\s\"'<>]{0,200}?(?:[/#][a-z_-]{0,20}(?:secret|reset|passw\w{0,12}|magic|"
         r"invit\w{0,8}|login|signin|activat\w{0,4}|verif\w{0,8}|confirm\w{0,8}|share|send|hooks?|"
         r"webhooks?|token|auth|private|otp|catch|ping|key)[a-z_-]{0,20}[/#=]|/private-|/s[#/]|"
+        r"[/.](?:reset|invit|confirm|verif|activat|magic)[a-z_-]{0,20}\?"
+        r"(?:\w{1,20}=[^\s&\"'<>]{0,40}&){0,3}?\w{1,12}=|"
         r"/p/|(?:hc-ping|infura|alchemy|quiknode|ankr|make|zapier)\.(?:com|io|pro)/|/push/|"
         r"\.com/\w{4,20}#)(?:v?\d\w{0,20}/|[a-z]{2}/|catch/|push/){0,3}?([A-Za-z0-9_-]{16,400})",
     ),

@@ -21,6 +21,7 @@ from memsearch_engine.secrets.evidence import (
     PossibleSecret,
     Span,
     common_words,
+    has_word,
     labels,
     secrets_among,
 )
@@ -52,13 +53,18 @@ _WEAK = {
     "secret": r"secret|segret|geheim|sekret|gizli|секрет|秘密|시크릿|hmac|pepper|\bsalt\b",
     "key": r"api\b|\bkeys?\b|_key|[a-z](?-i:Key)|schlüssel|sleutel|nyckel|nøkkel|nøgle|\bclé|"
     r"\bclef|chiave|chave|llave|klucz|klíč|kulcs|anahtar|avai(?:n|me)|khóa|ключ|キー|키|密钥|密鑰|"
-    r"licen[cs]e key|credential|creds|identifiants|credenzial|credencial|zugangs|zugriff",
+    r"licen[cs]e key|credential|creds|\bpriv\b|keystore|identifiants|credenzial|credencial|"
+    r"zugangs|zugriff",
+    "spelled": r"caps[ -]?lock|(?:all|in) one word|no (?:capitals|spaces|caps)\b|capital [a-z]\b|"
+    r"spaces (?:matter|count)|(?:old|new|other) one\b|changed it\b|feststelltaste|"
+    r"zusammengeschrieben|großgeschrieben|tout attaché|todo junto|tutto attaccato|aan elkaar|"
+    r"слитно|с большой буквы|mayúscula|majuscule|maiuscol",
     "crypt": r"crypt|unlock|entschlüssel|unzip|\bzip|\b7z|\brar\b|\bgpg|\bluks|keepass|vault|"
     r"chiffr|cifrad|szyfr|зашифр|расшифр|\barchive\b",
-    "login": r"log-?in|log(?:ged|ging)? in|sign(?:ed)?[ -]?in|anmeld|einlogg|logga in|zaloguj|"
+    "login": r"log-?in|log(?:ged|ging)? in|sign(?:ed|s)?[ -]?in|anmeld|einlogg|logga in|zaloguj|"
     r"inlogg|connecte|connexion|accedi|accès|acceso|acesso|entrar|logir|\b(?:root|sudo|admin|superuser|"
     r"ssh|sftp|ftp|rdp|vnc|smtp|imap|idrac|ipmi|bmc|su|PDO|ldap|bind|account|portal|router|vpn)\b|"
-    r"mysqli|connect(?:ion)?\(|логин|зайди|вход|登录|登入|ログイン|로그인|账号|帳號|계정|giriş|přihl|auth\b",
+    r"mysqli|connect(?:ion)?\(|superadmin|cpanel|\b(?:smtp|imap|ldap)_|логин|зайди|вход|登录|登入|ログイン|로그인|账号|帳號|계정|giriş|přihl|auth\b",
 }
 _MAY_BE_CUE = linear.compile("(?i)" + "|".join((_STRONG | _WEAK).values()))
 _CUE = linear.anchored(
@@ -67,7 +73,7 @@ _CUE = linear.anchored(
 #: A part of every unusual word; without a strong cue only they are candidates.
 _ODD = re.compile(
     r"[0-9][A-Za-z]|[A-Za-z][0-9]|[A-Za-z0-9][!#$%&*+=?@^~]|[0-9]{4}|[0-9][0-9]-[0-9]|_[0-9]|[0-9a-f]{5}-|"
-    r"[a-z]{2}[._-][A-Za-z]{2,20}[._-][A-Za-z0-9]{2}|[\u0080-\uffff][0-9]|\\x[0-9a-f]"
+    r"[a-z]{2}[._-][A-Za-z]{2,20}[._-][A-Za-z0-9]|[a-z][A-Z]{2}|[\u0080-\uffff][0-9]|\\x[0-9a-f]"
 )
 _CONTEXT = re.compile(
     r"(?i)(?P<id>\b(?:commit|sha-?\d*|hash|digest|checksum|md5|uuid|id|ids|version|branch|build|"
@@ -90,6 +96,10 @@ _UNUSUAL = re.compile(
     rf"[{_LETTERS}]{{2}}[._-][{_LETTERS}]{{2,20}}[._-]\w\w|\\x"
 )
 _PLAIN = re.compile("[A-Za-z]?[a-z]{5,40}")
+_SCRAMBLED = re.compile(
+    "(?=[A-Za-z]{10,40}$).{0,38}(?:[a-z][A-Z]{1,20}[a-z]{0,20}[A-Z]|[A-Z]{2}[a-z]{1,20}[A-Z]).*"
+)
+_PARAMETER = re.compile(r"(?<=[?&])[\w.-]{1,20}=(?=[^&\s]{4})")
 _NUMBER = re.compile(r"[#*]?\d{4,24}[#*]?|\d{2,4}(?:-\d{2,4}){1,3}|[0-9a-f]{5}-[0-9a-f]{5}")
 #: Addresses, options, paths, quantities, variables and files.
 _NOTHING = re.compile(
@@ -101,8 +111,8 @@ _NOTHING = re.compile(
 _TAIL = re.compile(r"[\w.@-]{1,40}[:=/]+(?=[^/:=]{5,200}$)")
 #: What is printed before the digest of something, and which value a public key is.
 _DIGEST = re.compile(
-    r"(?i)(?:\bsha-?\d{1,3}|\bh1|md5|blake\w{0,3}|integrity|fingerprint|ssh-\w{2,8}|etag|"
-    r"certificate[\w-]{0,20}|"
+    r"(?i)(?:\bsha-?\d{1,3}|\bh1|md5|blake\w{0,3}|integrity|fingerprint|etag|"
+    r"ssh-\w{2,8}|key identifier|certificate[\w-]{0,20}|"
     r"public_?-?key|\bray)[\"' ]{0,2}[:=-][\"' ]{0,2}(?=\S{12})"
 )
 _PREVIOUS = re.compile(r"([^\W\d_]{1,14}|[^\w\s])[ \t]*[^\w\s]?[\"'`“„«‘「『(\[]?$")
@@ -115,6 +125,7 @@ _BEFORE, _AFTER, _ABOVE, _MOST, _STRANGE = 110, 130, 2, 4, 3
 _NEAR = (4, 13, 31, 71)  # characters
 _NUMBERED = frozenset(("code<", "code>", "wifi<"))  # cues whose secret may be a number
 _HASH = re.compile("(?:0x)?[0-9A-Fa-f]{7,64}|[0-9a-f]{8}-[0-9a-f-]{27}")
+_CLOSING = ('"', "'", "`", "”", "»")
 _QUOTES = "\"'`“”„«»‘’「」『』"
 _HASHES = (7, 8, 32, 40, 64)
 
@@ -142,10 +153,12 @@ def candidates(text: str) -> Iterator[PossibleSecret]:
     for begin, end, strong in _windows(text, cues):
         if not (strong or _ODD.search(text, begin, end)):
             continue
+        words = [word for token in _TOKEN.finditer(text, begin, end) for word in _words(token)]
+        if not words:
+            continue
         context = [
             Cue(*one.span(), one.lastgroup or "") for one in _CONTEXT.finditer(text, begin, end)
         ]
-        words = [word for token in _TOKEN.finditer(text, begin, end) for word in _words(token)]
         for start, value in words:
             yield from _judged(text, start, value, cues, context, len(words))
 
@@ -166,8 +179,8 @@ def _windows(text: str, cues: list[Cue]) -> Iterator[tuple[int, int, bool]]:
         least, most = cue.start - _BEFORE, min(len(text), cue.stop + _AFTER)
         first = max(text.rfind("\n", max(least, 0), cue.start) + 1, max(least, 0))
         if first and not text[first - 1].isspace():
-            blank = text.rfind(" ", max(first - _AFTER, 0), first)
-            first = blank + 1 if blank >= 0 else first
+            earliest = max(first - _AFTER, 0)
+            first = text.rfind(" ", earliest, first) + 1 or earliest
         blank_after = _BLANK.search(text, most, most + _LONGEST)
         last = blank_after.start() if blank_after else min(len(text), most + _LONGEST)
         if begin >= 0 and first > end:
@@ -185,12 +198,16 @@ def _words(token: re.Match[str]) -> Iterator[tuple[int, str]]:
     value = token[0].rstrip(".:*…\\").lstrip("*:=")
     if text[place - 1 : place] in ("[", "{"):
         value = value.strip("-+")  # a changed word of a diff
-    if value.isalpha() or not any(map(str.isdigit, value)):
+    if text[token.end() : token.end() + 1] not in _CLOSING and not any(map(str.isdigit, value)):
         value = value.rstrip("?")
     start = place + token[0].find(value)
     tail = None if value.isalnum() else _TAIL.match(value)
     cuts = (0, tail.end()) if tail else (0,)
-    found = [(start + cut, value[cut:]) for cut in cuts if _is_unusual(value[cut:])]
+    parts = [(cut, value[cut:]) for cut in cuts]
+    if "&" in value and "=" in value:
+        ends = (one.end() for one in _PARAMETER.finditer(value))
+        parts += [(end, value[end:].partition("&")[0]) for end in ends]
+    found = [(start + cut, part) for cut, part in parts if _is_unusual(part)]
     if found and not (
         is_sealed(text, place) or _DIGEST.search(text, max(0, place - 16), place + 24)
     ):
@@ -203,7 +220,8 @@ _SHORTEST, _LONGEST = 4, 300
 def _is_unusual(value: str) -> bool:
     """Whether a word has a mark, is a number, or has letters unlike those of any language."""
     if value.isalpha():
-        return bool(_PLAIN.fullmatch(value)) and surprise(value) > _STRANGE
+        plain = bool(_PLAIN.fullmatch(value)) and surprise(value) > _STRANGE
+        return plain or bool(_SCRAMBLED.fullmatch(value) and not has_word(value))
     if not _SHORTEST < len(value) <= _LONGEST or IDENTIFIER.match(value):
         return bool(_NUMBER.fullmatch(value))
     return bool(_NUMBER.fullmatch(value) or (_UNUSUAL.search(value) and not _NOTHING.search(value)))
@@ -218,7 +236,8 @@ def _judged(
     last = text.find("\n", stop, stop + 400)
     line = (first, last if last >= 0 else min(len(text), stop + 400))
     seen = _cues_of(text, start, stop, cues, line)
-    if not seen or (value.isalpha() and not any(f"{name}<" in seen for name in _STRONG)):
+    plain = bool(_PLAIN.fullmatch(value))
+    if not seen or (plain and not any(f"{name}<" in seen for name in _STRONG)):
         return
     if _NUMBER.fullmatch(value) and not _NUMBERED & seen.keys():
         return
@@ -236,7 +255,7 @@ def _judged(
         *details(value),
         f"of {min(count, _MOST)}",
     ]
-    link = "plain" if value.isalpha() else "cued"
+    link = "plain" if plain else "cued"
     yield PossibleSecret(start, stop, "likely-secret", nearest[:-1], link, around)
 
 
@@ -352,12 +371,13 @@ def surprise(word: str) -> int:
 _LEADS = re.compile(
     r"(?i)[ ](?:is|was|are|ist|war|lautet|est|c['’]est|es|era|è|é|er|är|on|to|jest|je|brzmi|luidt|"
     r"vale|this|these|type|enter|use|(?:just )?give it|with|as|come|como|comme|als|mit|avec|"
-    r"con|med|это|такой|такая)(?= )|[:=→：—–]|->"
+    r"con|med|w/|answer|это|такой|такая)(?= )|[:=→：—–]|->"
 )
 _FILLER = re.compile(
     r"[ ]{0,2}(?:(?:now|still|just|simply|literally|currently|jetzt|noch|einfach|gewoon|nu|"
     r"maintenant|simplement|toujours|ahora|simplemente|ora|adesso|semplicemente|agora|teraz|"
-    r"теперь|просто|the|words?)[ ]){0,2}[\"'`“„«‘「『»]?[ ]?"
+    r"теперь|просто|the|words?|(?:three|four|five|six|seven) words[,:]?)[ ]){0,2}"
+    r"[\"'`“„«‘「『»]?[ ]?"
 )
 _PART = r"[^\W\d_]+(?:['’][^\W\d_]+)?"
 _PHRASE = re.compile(rf"{_PART}(?:[ -](?:{_PART}|\d{{1,4}})){{1,8}}")
@@ -367,6 +387,8 @@ _AND = re.compile(
 )
 _AS = re.compile(r"(?i)\b(?:as|als|come|como|comme|jako|som)(?: (?:the|das|de|het|la|el|il|a))? $")
 _CASED = re.compile(r"[A-Za-zÀ-ÖØ-öø-ɏͰ-ϿЀ-ӿḀ-ỿ]")
+_WITH = frozenset(("with", "w/", "mit", "avec", "con", "med", "answer", "type", "enter"))
+_END = re.compile("[.,:;!?)\n]")
 _REACH, _SHORTEST_PHRASE = 70, 8
 
 
@@ -374,7 +396,8 @@ def _phrases(text: str, cues: list[Cue]) -> Iterator[PossibleSecret]:
     """Yield the words after a name of a password, up to a mark or a conjunction."""
     wifi = any(cue.name == "wifi" for cue in cues)
     for cue in cues:
-        if cue.name not in _STRONG and not (cue.name == "key" and wifi):
+        opens = cue.name == "crypt"
+        if cue.name not in _STRONG and not opens and not (cue.name == "key" and wifi):
             continue
         stop = text.find("\n", cue.stop, cue.stop + _REACH)
         stop = min(len(text), cue.stop + _REACH) if stop < 0 else stop
@@ -383,6 +406,8 @@ def _phrases(text: str, cues: list[Cue]) -> Iterator[PossibleSecret]:
             (one.end(), one[0].strip().lower()) for one in _LEADS.finditer(text, cue.stop, stop)
         ]
         for place, lead in [(cue.stop, "direct")] * bool(direct) + leads[:5]:
+            if opens and (lead not in _WITH or _END.search(text, cue.stop, place)):
+                continue
             filler = _FILLER.match(text, place)
             begin = filler.end() if filler else place
             words = _PHRASE.match(text, begin)

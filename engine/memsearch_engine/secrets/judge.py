@@ -29,11 +29,12 @@ _WORD_LENGTH = (
 )
 _ATTRIBUTE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+!?$")
 _PLACEHOLDER = re.compile(r"__\w+__$|@@\w+@@$|(?:PASSWORD|PASSWD|PASS|PWD|SECRET|TOKEN|KEY)$")
+_PUBLISHABLE = re.compile("pk_(?:live|test)_")
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 #: What services call things by, which opens nothing.
 IDENTIFIER = re.compile(
     r"(?:toolu|tool|msg|message|call|chatcmpl|cmpl|req|request|run|thread|asst|file|resp|rs|fc|evt|"
-    r"event|cus|pi|pk|sub|price|prod|acct|in|ch|ses|session|conv|user|org|team|batch|step|vs|"
+    r"event|cus|pi|pk|pm|seti|sub|price|prod|acct|in|ch|ses|session|conv|user|org|team|batch|step|vs|"
     r"pubkey|"
     r"sha\d*|id|prt|ord|pvc|pod|vol|node|job|task|build|trace|span|tx|order|snap|img|doc|wf)[_-]"
 )
@@ -42,7 +43,7 @@ _FEW_CHARACTERS = 5  # a token with fewer different characters is an example
 
 def is_reference(value: str) -> bool:
     """Whether *value* refers to a secret or is a placeholder for one."""
-    return bool(_REFERENCE.search(value) or _PLACEHOLDER.match(value))
+    return bool(_REFERENCE.search(value) or _PLACEHOLDER.match(value) or _PUBLISHABLE.match(value))
 
 
 def is_sealed(text: str, place: int) -> bool:
@@ -213,7 +214,8 @@ _ORDINARY = frozenset(
     "username users using validation validator value values variable vault verification verified "
     "verify version visible warning weak without "
     "whatever whenever where which while wrong yourself welcome benutzer benutzername "
-    "erforderlich pflichtfeld falsch ungültig geheim gesetzt leer siehe vergessen "
+    "erforderlich pflichtfeld falsch feil forkert szükséges expirat "
+    "ungültig geheim gesetzt leer siehe vergessen "
     "requis obligatoire incorrecte oublié utilisateur obligatoria obligatorio incorrecta "
     "requerida requerido usuario olvidada obrigatória obrigatorio "
     "richiesta richiesto obbligatoria obbligatorio errata dimenticata utente verplicht onjuist "

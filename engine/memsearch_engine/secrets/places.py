@@ -16,7 +16,7 @@ _D = (  # with a digit
     r"([^\s\"'`$<>|;,(){}\[\]\\/&*-][\wÀ-ɏ.!#+~?=%^-]{2,40}\d[\w.!#+~?=%^-]{0,20}?)"
     r"(?:$|[\s,;)\"'`]|\.(?:\s|$))"
 )
-_A = rf"(?:\"([^\"\n$<]{{4,200}})\"|'([^'\n$<][^'\n<]{{3,200}})'|`?{_V}`?)"  # an argument
+_A = rf"(?:\"([^\"\n$<]{{3,200}}[^\"\n<])\"|'([^'\n$<][^'\n<]{{3,200}})'|`?{_V}`?)"  # an argument
 _SECRET = r"(?:passw|passphrase|pwd|secret|token|api_?key|_pass|_pw)"
 _COMMANDS = (
     r"mongo(?:sh|dump|restore|export|import)?|psexec(?:64)?(?:\.exe)?|"

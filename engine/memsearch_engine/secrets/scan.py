@@ -161,13 +161,15 @@ def _merged(text: str) -> list[Span]:
             merged.append((start, stop, rule))
     again: list[Span] = []
     for secret, rule in {
-        text[start:stop]: rule for start, stop, rule in merged if stop - start >= _REPEATED
+        text[start:stop]: rule
+        for start, stop, rule in reversed(merged)
+        if stop - start >= _REPEATED
     }.items():
         place = text.find(secret)
         while place >= 0:
             again.append((place, place + len(secret), rule))
             place = text.find(secret, place + len(secret))
-    taken = sorted({*merged, *again}, key=lambda span: (span[0], -span[1]))
+    taken = sorted((*again, *merged), key=lambda span: (span[0], -span[1]))
     result: list[Span] = []
     for span in taken:
         if not result or span[0] >= result[-1][1]:

@@ -150,6 +150,8 @@ TOKENS: tuple[Rule, ...] = (
     _token("dynatrace-token", "dt0c01.", r"dt0c01\.[A-Z2-7]{24}\.[A-Z2-7]{64}"),
     _token("alibaba-key-id", "ltai5t", r"LTAI5t[A-Za-z0-9]{18}"),
     _token("contentful-token", "cfpat-", r"CFPAT-[A-Za-z0-9_-]{43}"),
+    _token("elevenlabs-key", "sk_", r"sk_[0-9a-f]{48}"),
+    _token("honeycomb-key", "hcaik_ hcaic_ hcbik_ hcxik_", r"hc[a-z]i[ck]_[a-z0-9]{58,64}"),
     _token("groq-key", "gsk_", r"gsk_[A-Za-z0-9]{52}"),
     _token("xai-key", "xai-", r"xai-[A-Za-z0-9]{80}"),
     _token("perplexity-key", "pplx-", r"pplx-[A-Za-z0-9]{48}"),
