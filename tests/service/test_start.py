@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sqlite3
 from collections.abc import Iterator
 
 import pytest
@@ -90,3 +91,43 @@ def test_a_context_that_hooks_may_print_is_not_prepared_again(box, state, monkey
     assert [count(), count()] == [2, 2]
     state.home.context(project.memory).write_text("[]")
     assert not is_prepared(state.home, project.memory)
+
+
+@pytest.fixture
+def damaged(box):
+    """A catalog of one note, in which the pages of one index are empty."""
+    box.write("2026-03-01", "### 10:00\n- giraffes eat leaves\n")
+    call = RequestContext(lambda state: None, lambda: False)
+    with contextlib.closing(ServiceState(Home(box.home.root).ensure())) as made:
+        made.indexer.run(made.project_at(place(box), register=True), [], False, call)
+    with contextlib.closing(sqlite3.connect(box.home.cache_db)) as db:
+        query = "SELECT rootpage FROM sqlite_master WHERE name='entries_day'"
+        (root,) = db.execute(query).fetchone()
+        (size,) = db.execute("PRAGMA page_size").fetchone()
+    with open(box.home.cache_db, "r+b") as file:
+        file.seek((root - 1) * size)
+        file.write(bytes(size))
+    return box
+
+
+def renewed(box, state: ServiceState) -> bool:
+    notice = state.indexer.notice
+    return any(copy.name in notice for copy in box.home.root.glob("cache.db.broken-*"))
+
+
+def test_the_pages_of_the_catalog_are_checked_after_the_vectors_are_read(damaged, state):
+    assert state.indexer.notice == ""
+    running = tasks.BackgroundTasks(state)
+    running.start()
+    version = 0
+    while not renewed(damaged, state):
+        version = state.wait_for_change(version, 60, lambda: renewed(damaged, state))
+    running.stop()
+
+
+def test_an_index_run_that_meets_damage_builds_the_catalog_again(damaged, state):
+    (damaged.memory / "2026-03-01.md").write_text("### 10:00\n- zebras eat grass\n")
+    call = RequestContext(lambda state: None, lambda: False)
+    result = state.indexer.run(state.project_at(place(damaged)), [], False, call)
+    assert (result.files, result.changed) == (1, 1) and renewed(damaged, state)
+    assert state.indexer.catalog.damage() is None

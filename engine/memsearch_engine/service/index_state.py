@@ -27,7 +27,7 @@ from memsearch_engine.core.settings_schema import EmbeddingSettings, MilvusSetti
 from memsearch_engine.index import embed, models
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.milvus import reason_of
-from memsearch_engine.index.rows import IndexResult
+from memsearch_engine.index.rows import CatalogBroken, IndexResult
 from memsearch_engine.index.vector_index import VectorIndex, complete_indexes
 from memsearch_engine.service.commands import Command, IndexJob, OpenVectors, UpdateSecondModel
 
@@ -90,9 +90,11 @@ class IndexState:
         self.spaces.close()
         self.catalog.close()
 
-    def open_catalog(self) -> None:
-        """Open the catalog, or rebuild it if it is damaged."""
-        self.catalog, self.notice = Catalog.open_or_rebuild(self.home.cache_db)
+    def open_catalog(self, damage: CatalogBroken | None = None) -> None:
+        """Open the catalog. Rebuild it if it can't be opened, or because of its *damage*."""
+        path = self.home.cache_db
+        opened = Catalog.rebuild(path, damage) if damage else Catalog.open_or_rebuild(path)
+        self.catalog, self.notice = opened
         self.scanned.clear()
         if self.notice:
             log.warning(self.notice)
@@ -111,6 +113,22 @@ class IndexState:
             self.open_catalog()
             old.close()
             return True
+
+    def renew_damaged_catalog(self) -> bool:
+        """Create a new catalog if pages of the open one are damaged, and index all projects again.
+
+        Returns:
+            Whether a new catalog was created.
+        """
+        old = self.catalog
+        damage = old.damage()
+        with self.lock:
+            if damage is None or self.catalog is not old:
+                return self.catalog is not old
+            self.open_catalog(damage)
+            old.close()
+        self.enqueue_all()
+        return True
 
     def is_behind(self, projects: list[Project]) -> bool:
         """Whether the catalog does not yet have the files of one of *projects*.

@@ -29,7 +29,7 @@ from memsearch_engine.core.projects import Project
 from memsearch_engine.core.settings import load
 from memsearch_engine.index import embed_http
 from memsearch_engine.index.milvus import reason_of
-from memsearch_engine.index.rows import Failure, IndexResult
+from memsearch_engine.index.rows import CatalogBroken, Failure, IndexResult
 from memsearch_engine.index.scan import Scan, scan
 from memsearch_engine.index.vector_index import VectorIndex, forget_compared
 from memsearch_engine.longterm import fact_history, searchable
@@ -217,6 +217,10 @@ class IndexThread:
         try:
             work = self.read_files(job)
         except Exception as error:  # a failed run must not stop the next one
+            is_damage = isinstance(error, sqlite3.DatabaseError | CatalogBroken)
+            if is_damage and self._state.renew_damaged_catalog():
+                self._begin(job)
+                return
             log.exception("index of %s failed", job.project.root)
             job.error = error
             self._end(job)

@@ -58,7 +58,7 @@ class Indexer(IndexState):
         self._compared: dict[str, int] = {}
         self.watcher = Watcher(self._on_files, self.settings.watch.debounce_ms / 1000)
         self.thread = IndexThread(self, self._sources)
-        self.thread.start()  # it reads vectors while the pages of the catalog are checked
+        self.thread.start()  # it reads vectors while the catalog is opened
         self.open_catalog()
 
     def close(self) -> None:

@@ -357,7 +357,7 @@ class BackgroundTasks:
         for project in self._state.registered():
             self._state.indexer.attach(project)
         seen: object = None
-        reconciled, looked = 0.0, time.monotonic()
+        reconciled, looked, is_checked = 0.0, time.monotonic(), False
         while not self._state.stopping.wait(_TICK_S):
             try:
                 self._state.look_at_settings()
@@ -366,6 +366,9 @@ class BackgroundTasks:
                 if is_warm and time.monotonic() - reconciled > _RECONCILE_S:
                     reconciled = time.monotonic()
                     self.capture.reconcile()
+                if is_warm and not is_checked:
+                    is_checked = True
+                    self._state.indexer.renew_damaged_catalog()
                 longterm = self._longterm_stamps()
                 if self._longterm_seen != longterm:
                     self._longterm_seen = longterm

@@ -8,6 +8,7 @@ layout is replaced and filled again from the day files. Only this package uses i
 from __future__ import annotations
 
 import os
+import sqlite3
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -122,19 +123,24 @@ class Catalog:
         try:
             return cls(path, writable=True), ""
         except CatalogBroken as error:
-            parts = [Path(f"{path}{suffix}") for suffix in ("", "-wal", "-shm")]
-            parts = [part for part in parts if part.exists()]
-            if error.is_ours:
-                # a file of another version is deleted: it is a copy of all notes
-                for part in parts:
-                    part.unlink()
-                done = f"the catalog is built again for this version ({error})"
-            else:
-                aside = path.with_name(f"{path.name}.broken-{int(time.time())}")
-                for part in parts:
-                    os.replace(part, f"{aside}{part.name.removeprefix(path.name)}")
-                done = f"the catalog was unusable ({error}); set aside as {aside.name}, rebuilt"
-            return cls(path, writable=True), done
+            return cls.rebuild(path, error)
+
+    @classmethod
+    def rebuild(cls, path: Path, error: CatalogBroken) -> tuple[Catalog, str]:
+        """Replace the file, which can't be used; returns as ``open_or_rebuild``."""
+        parts = [Path(f"{path}{suffix}") for suffix in ("", "-wal", "-shm")]
+        parts = [part for part in parts if part.exists()]
+        if error.is_ours:
+            # a file of another version is deleted: it is a copy of all notes
+            for part in parts:
+                part.unlink()
+            done = f"the catalog is built again for this version ({error})"
+        else:
+            aside = path.with_name(f"{path.name}.broken-{int(time.time())}")
+            for part in parts:
+                os.replace(part, f"{aside}{part.name.removeprefix(path.name)}")
+            done = f"the catalog was unusable ({error}); set aside as {aside.name}, rebuilt"
+        return cls(path, writable=True), done
 
     @classmethod
     def open_readonly(cls, path: Path) -> Catalog | None:
@@ -143,6 +149,15 @@ class Catalog:
             return cls(path) if path.exists() else None
         except CatalogBroken:
             return None
+
+    def damage(self) -> CatalogBroken | None:
+        """Return the damage that SQLite finds in the pages of the file. It reads all of them."""
+        try:
+            ((problem,),) = self._query("PRAGMA quick_check(1)")
+        except CatalogBroken as error:
+            # its subclasses are no damage: a lock, or a closed connection
+            return error if type(error.__cause__) is sqlite3.DatabaseError else None
+        return None if problem == "ok" else CatalogBroken(problem)
 
     def is_current(self) -> bool:
         """Return whether the open file is still the one on disk."""

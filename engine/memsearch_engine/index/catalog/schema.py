@@ -132,13 +132,13 @@ def placeholders(count: int) -> str:
 
 
 def prepare(db: sqlite3.Connection, *, writable: bool) -> None:
-    """Create the tables of an empty database, upgrade an earlier one, and check it.
+    """Create the tables of an empty database, upgrade an earlier one, and check its layout.
 
     Args:
-        writable: a reader upgrades nothing and relies on the writer's check of the pages.
+        writable: a reader upgrades nothing.
 
     Raises:
-        CatalogBroken: the file has another layout, is not a catalog, or is damaged.
+        CatalogBroken: the file has another layout, or is not a catalog.
     """
     version = _number(db, "PRAGMA user_version")
     is_new = not _number(db, "SELECT count(*) FROM sqlite_master")
@@ -149,10 +149,6 @@ def prepare(db: sqlite3.Connection, *, writable: bool) -> None:
         raise CatalogBroken(f"layout {version}, this version uses {LAYOUT}", is_ours=is_ours)
     if writable:
         _upgrade(db)
-        if not is_new:
-            problem = db.execute("PRAGMA quick_check(1)").fetchone()[0]
-            if problem != "ok":
-                raise CatalogBroken(problem)
     elif (
         not _has_column(db, "entries", "asked")
         or not _has_column(db, "outlines", "ctime_ns")
