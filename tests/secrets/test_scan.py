@@ -153,7 +153,7 @@ def test_shapes_of_later_sets(tmp_path, name, allowed):
         ("trained", 12),
         ("trained2", 15),
         ("trained3", 6),
-        ("trained4", 9),
+        ("trained4", 10),
         ("phrases", 6),
     ],
 )
@@ -447,6 +447,11 @@ def test_unusual_words_near_a_cue_and_phrases(text, secret, tmp_path):
         'part prt_1ffdafa57001N5YGWZBmoDKPCo, {"order_id":"ord_c5WfsBLUEDJi6hKJtsR7QtEt"}',
         "die Passphrase muss mindestens vier Wörter haben",
         "la contraseña la tiene soporte, yo no la se",
+        "Update the signing key. @ada 3f2c9d1e0b7a68c5d4e3f2a1b0c9d8e7f6a5b4c3",
+        "Broken by 6b1f0c9d2 when the exit code for a timeout was changed",
+        "Unpin the formatter (#4711), the door sensor needs it (#4712)",
+        "Android.mk: add missing lossless files",
+        "GetClassId() is gone\n- n-api: support type-tagging objects",
     ],
 )
 def test_names_of_things_near_a_cue_stay(text, tmp_path):

@@ -33,11 +33,11 @@ _STRONG = {
     "phrase": r"pass[ -]?phrase|passwort-?satz|wachtwoordzin|phrase (?:secrète|de passe)|"
     r"frase (?:de contraseña|segreta|secreta|semilla)|"
     r"(?:парольн|кодов|секретн)[а-яё]{1,4} фраз[а-яё]{1,4}|lösenfras|パスフレーズ",
-    "password": rf"{FULL_NAMES}|{OTHER_NAMES}|\b(?:pw|pwd|mdp|psk|ww|psw|pswd|mk)\b|"
-    r"pas+w[a-z]{0,3}[dt]\b|"
+    "password": rf"{FULL_NAMES}|{OTHER_NAMES}|\b(?:pw|pwd|mdp|psk|ww|psw|pswd)\b|"
+    r"pas+w[a-z]{0,3}[dt]\b|\bmk (?:l[aà]|wifi|c[uủ]a|m[oớ]i)|"
     r"\bla contra\b|[sš]ifr[aeu]\b|zapork[aeu]|salasõna|парол|رمز|باسورد|sandi\b|nywila|"
     r"parol[aəe]?\b",
-    "wifi": r"wi-?fi|wlan|ssid|hotspot|와이파이",
+    "wifi": r"wi-?fi|\bwlan|wlan\b|\bssid|ssid\b|hotspot|와이파이",
 }
 _WEAK = {
     "pass": r"\bpass\b|passkey",
@@ -106,7 +106,12 @@ _NOTHING = re.compile(
     r"://|^--?[a-z]|^[./~]|^\\(?!x)|^\d+(?:[.:/,-]\d+)*[a-zA-Z%]{0,3}$|^[\w.+-]+@[\w-]+\.[\w.]+$|"
     r"^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+=?$|^\w+=$|^\d{4}-\d\d-\d\dT|arn:|\.(?:com|org|net|io|dev|py|js|ts|json|ya?ml|md|txt|"
     r"toml|go|rs|java|php|html|css|sh|conf|cfg|log|lock|pem|crt|example|local|internal)$|"
-    r"^[a-z_]+=(?:True|False|None|\d+|[a-z_.]+)$|^&\w+$|^\w+@\$|^[a-z_]+(?:\.[a-z_]+)+$"
+    r"^[a-z_]+=(?:True|False|None|\d+|[a-z_.]+)$|^&\w+$|^\w+@\$|^[a-z_]+(?:\.[a-z_]+)+$|"
+    r"\.(?:tgz|gz|dll|so|a|h|c|cpp|cc|tcl|rb|pc|lua|sql|tsx|vue|svg|png|pdf|csv|xml|exe|bat|kt)"
+    r"(?::\d+){0,2}$|^(?:CVE-\d{4}-\d{4,7}|GHSA(?:-[a-z0-9]{4}){3})$|^\w+\+0x[0-9a-f]+$|"
+    r"^-?D?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+=(?i:true|false|on|off|yes|no|\d{1,2})$|"
+    r"^[a-z]{1,20}\d*(?:_+[a-z]{1,20}\d*){2,}$|"
+    r"^[\w.-]+/[\w./-]+@v\d[\w.]*$|^[a-z][a-z-]*-\d+(?:\.[\dx]+)+$|^[\w.-]+==[\d.]+$"
 )
 _TAIL = re.compile(r"[\w.@-]{1,40}[:=/]+(?=[^/:=]{5,200}$)")
 #: What is printed before the digest of something, and which value a public key is.
@@ -123,9 +128,14 @@ _RUN = re.compile(r"[A-Z]+|[a-z]+|[0-9]+|[^A-Za-z0-9]")
 _CODE = re.compile(r"[;{}]\s*$|\w\(|\)\s*[:.]|^\s*[\w.]+ = |^\s*[#*/]")
 _BEFORE, _AFTER, _ABOVE, _MOST, _STRANGE = 110, 130, 2, 4, 3
 _NEAR = (4, 13, 31, 71)  # characters
+#: Cues whose secret may look like a commit.
+_NAMES = frozenset(f"{name}<" for name in (*_STRONG, "token", "secret", "key", "wallet"))
 _NUMBERED = frozenset(("code<", "code>", "wifi<"))  # cues whose secret may be a number
 _HASH = re.compile("(?:0x)?[0-9A-Fa-f]{7,64}|[0-9a-f]{8}-[0-9a-f-]{27}")
 _CLOSING = ('"', "'", "`", "”", "»")
+_COMMIT = re.compile("(?=.*[a-f])(?:[0-9a-f]{7,12}|[0-9a-f]{40}|[0-9a-f]{64})")
+_SENTENCE = re.compile(r"[.!?]\s")
+_ISSUE = re.compile(r"(?:[a-z][\w.-]*(?:/[\w.-]+)?)?#\d{1,6}")
 _QUOTES = "\"'`“”„«»‘’「」『』"
 _HASHES = (7, 8, 32, 40, 64)
 
@@ -241,6 +251,9 @@ def _judged(
         return
     if _NUMBER.fullmatch(value) and not _NUMBERED & seen.keys():
         return
+    alone = not (text[first:start] + text[stop : line[1]]).strip(_QUOTES + " \t")
+    if _is_reference(text, start, stop, seen, alone):
+        return
     beside = list(_kept(context, start, stop, line))
     if _HASH.fullmatch(value) and {"id<0", "id<1", "id<2", "id>"}.intersection(beside):
         return
@@ -257,6 +270,16 @@ def _judged(
     ]
     link = "plain" if plain else "cued"
     yield PossibleSecret(start, stop, "likely-secret", nearest[:-1], link, around)
+
+
+def _is_reference(text: str, start: int, stop: int, seen: dict[str, int], alone: bool) -> bool:
+    """Whether a value is an issue in brackets, or a commit in a line without a name before it."""
+    if _ISSUE.fullmatch(text, start, stop):
+        return text[start - 1 : start] == "(" and text[stop : stop + 1] in (")", ",")
+    if alone or not _COMMIT.fullmatch(text, start, stop):
+        return False
+    gaps = [gap for cue, gap in seen.items() if cue in _NAMES or (cue, gap) == ("login<", 1)]
+    return not gaps or bool(_SENTENCE.search(text, start - min(gaps), start))
 
 
 def _usual(text: str, start: int, stop: int, line: tuple[int, int]) -> int:
@@ -394,10 +417,12 @@ _REACH, _SHORTEST_PHRASE = 70, 8
 
 def _phrases(text: str, cues: list[Cue]) -> Iterator[PossibleSecret]:
     """Yield the words after a name of a password, up to a mark or a conjunction."""
-    wifi = any(cue.name == "wifi" for cue in cues)
+    wifi = -_REACH
     for cue in cues:
         opens = cue.name == "crypt"
-        if cue.name not in _STRONG and not opens and not (cue.name == "key" and wifi):
+        wifi = cue.stop if cue.name == "wifi" else wifi
+        is_near = cue.start - wifi < _REACH and "\n" not in text[wifi : cue.start]
+        if cue.name not in _STRONG and not opens and not (cue.name == "key" and is_near):
             continue
         stop = text.find("\n", cue.stop, cue.stop + _REACH)
         stop = min(len(text), cue.stop + _REACH) if stop < 0 else stop
