@@ -167,12 +167,14 @@ def test_sets_of_the_newest_fit(tmp_path, name, allowed):
     assert len(left) <= allowed, left
 
 
-def test_a_set_that_no_weight_was_fitted_to(tmp_path):
-    """At first 28 of 202 lines were missed. The names of the missed kinds were known when rules
-    were made since.
+@pytest.mark.parametrize(("name", "allowed"), [("unseen9", 15), ("unseen11", 12)])
+def test_a_set_that_no_weight_was_fitted_to(name, allowed, tmp_path):
+    """Of ``unseen9``, 28 of 202 lines were missed at first, and its kinds were known when rules
+    were made since. ``unseen11`` was only counted: 21 of 250 were missed by the rules before, then
+    10.
     """
-    left, _ = table.missed("unseen9", Home(tmp_path))
-    assert len(left) <= 15, left
+    left, _ = table.missed(name, Home(tmp_path))
+    assert len(left) <= allowed, left
 
 
 def test_prose_that_mentions_passwords_stays(tmp_path):

@@ -30,7 +30,8 @@ _TOKEN = linear.compile(
 _DIGIT = re.compile("[0-9]")
 _SYMBOL = re.compile(r"[A-Za-z0-9][!#$%&*^~@]")
 _CODE = re.compile(
-    r"^[A-Z]\w+#[a-z_]+|^[a-z][\w.-]*@[a-z][\w-]*$|@[\^~]?\d+(?:\.|$)|^[a-z]+\*\d|[a-z0-9]\$[a-z]+$|"
+    r"^[A-Z]\w+#[a-z_]+|^[a-z][\w.-]*@[a-z][\w-]*$|@[\^~]?\d+(?:\.|$)|^[a-z]+\*\d"
+    r"|[a-z0-9]\$[a-z]+$|"
     r"\*\*|%[a-z]|%\d|[aA]-[zZ]|0-9|\.[A-Za-z]|[^!]=|=[^!=]|^&|&\w+=|^%|^\$"
 )
 #: Characters beside a piece of packed data.
@@ -46,7 +47,8 @@ _USER = re.compile(
 )
 _KEY = re.compile(r"(?i)pass|pwd|\bpw\b|secret|token|key|cred|auth|unlock")
 _ID = re.compile(
-    r"(?i)(?:\bid|_id|ids|uid|\bh1|\bray|sha\d*|hash|commit|integrity|digest|etag|rev(?:ision)?|build|trace|"
+    r"(?i)(?:\bid|_id|ids|uid|\bh1|\bray|sha\d*|hash|commit|integrity|digest|etag|rev(?:ision)?"
+    r"|build|trace|"
     r"version|"
     r"base64|checksum|fingerprint|nonce|signature|public\w*|blob|tree|resolved|"
     r"pods?|volume|request|job|run|container|order|ticket|deployment|image|file|document|video)\b"

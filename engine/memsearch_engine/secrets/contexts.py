@@ -229,7 +229,8 @@ LETTERS: tuple[Rule, ...] = (
     rule(
         "call-password",
         "connect getconnection pdo",
-        r"(?i)(?:connect|getconnection|PDO|PDO->__construct)\(\s{0,20}[\"'][^\"'\n]{1,200}[\"'],\s{0,40}"
+        r"(?i)(?:connect|getconnection|PDO|PDO->__construct)\(\s{0,20}[\"'][^\"'\n]{1,200}[\"']"
+        r",\s{0,40}"
         rf"[\"'][^\"'\n]{{1,60}}[\"'],\s{{0,40}}[\"']{_L}[\"']",
     ),
     rule(
@@ -307,7 +308,8 @@ SHAPES: tuple[Rule, ...] = (
     rule(
         "encryption-key",
         "[",
-        r"(?i)(?:solana|keypair|secret|private|wallet|seed|id\.json)[^\[\n]{0,60}(?:\n[^\[\n]{0,20})?"
+        r"(?i)(?:solana|keypair|secret|private|wallet|seed"
+        r"|id\.json)[^\[\n]{0,60}(?:\n[^\[\n]{0,20})?"
         r"(\[\s{0,2}(?:\d{1,3},\s{0,2}){31,63}\d{1,3}\s?\])",
     ),
     rule(

@@ -42,7 +42,8 @@ _STRONG = {
 _WEAK = {
     "pass": r"\bpass\b|passkey",
     "code": r"\b(?:pin|puk|otp|totp|2fa|mfa|keypad|keycode|pincode|digicode|bitlocker|"
-    r"safe|door|gate|alarm)(?:\b|_)|(?:access|recovery|backup|unlock|entry|pairing|activation|invite|voucher|rescue|"
+    r"safe|door|gate|alarm)(?:\b|_)|(?:access|recovery|backup|unlock|entry|pairing|activation"
+    r"|invite|voucher|rescue|"
     r"emergency|security|auth|share)[ -]?codes?|code (?:d['’eu]|for|to)|c[óo]digo de|codici? di|"
     r"kod[ueyi]? |zugangscode|zugriffscode|wiederherstellungs|код[а-я]{0,2} |tresor|kluis|coffre|"
     r"caja fuerte|cassaforte|sejf|сейф|combination|kombinat|combinación|combinazione|combinaison|"
@@ -62,9 +63,11 @@ _WEAK = {
     "crypt": r"crypt|unlock|entschlüssel|unzip|\bzip|\b7z|\brar\b|\bgpg|\bluks|keepass|vault|"
     r"chiffr|cifrad|szyfr|зашифр|расшифр|\barchive\b",
     "login": r"log-?in|log(?:ged|ging)? in|sign(?:ed|s)?[ -]?in|anmeld|einlogg|logga in|zaloguj|"
-    r"inlogg|connecte|connexion|accedi|accès|acceso|acesso|entrar|logir|\b(?:root|sudo|admin|superuser|"
+    r"inlogg|connecte|connexion|accedi|accès|acceso|acesso|entrar|logir|\b(?:root|sudo|admin"
+    r"|superuser|"
     r"ssh|sftp|ftp|rdp|vnc|smtp|imap|idrac|ipmi|bmc|su|PDO|ldap|bind|account|portal|router|vpn)\b|"
-    r"mysqli|connect(?:ion)?\(|superadmin|cpanel|\b(?:smtp|imap|ldap)_|логин|зайди|вход|登录|登入|ログイン|로그인|账号|帳號|계정|giriş|přihl|auth\b",
+    r"mysqli|connect(?:ion)?\(|superadmin|cpanel|\b(?:smtp|imap|ldap)_|логин|зайди|вход|登录|登入"
+    r"|ログイン|로그인|账号|帳號|계정|giriş|přihl|auth\b",
 }
 _MAY_BE_CUE = linear.compile("(?i)" + "|".join((_STRONG | _WEAK).values()))
 _CUE = linear.anchored(
@@ -72,7 +75,8 @@ _CUE = linear.anchored(
 )
 #: A part of every unusual word; without a strong cue only they are candidates.
 _ODD = re.compile(
-    r"[0-9][A-Za-z]|[A-Za-z][0-9]|[A-Za-z0-9][!#$%&*+=?@^~]|[0-9]{4}|[0-9][0-9]-[0-9]|_[0-9]|[0-9a-f]{5}-|"
+    r"[0-9][A-Za-z]|[A-Za-z][0-9]|[A-Za-z0-9][!#$%&*+=?@^~]|[0-9]{4}|[0-9][0-9]-[0-9]|_[0-9]"
+    r"|[0-9a-f]{5}-|"
     r"[a-z]{2}[._-][A-Za-z]{2,20}[._-][A-Za-z0-9]|[a-z][A-Z]{2}|[\u0080-\uffff][0-9]|\\x[0-9a-f]"
 )
 _CONTEXT = re.compile(
@@ -104,7 +108,8 @@ _NUMBER = re.compile(r"[#*]?\d{4,24}[#*]?|\d{2,4}(?:-\d{2,4}){1,3}|[0-9a-f]{5}-[
 #: Addresses, options, paths, quantities, variables and files.
 _NOTHING = re.compile(
     r"://|^--?[a-z]|^[./~]|^\\(?!x)|^\d+(?:[.:/,-]\d+)*[a-zA-Z%]{0,3}$|^[\w.+-]+@[\w-]+\.[\w.]+$|"
-    r"^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+=?$|^\w+=$|^\d{4}-\d\d-\d\dT|arn:|\.(?:com|org|net|io|dev|py|js|ts|json|ya?ml|md|txt|"
+    r"^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+=?$|^\w+=$|^\d{4}-\d\d-\d\dT|arn:|\.(?:com|org|net|io|dev"
+    r"|py|js|ts|json|ya?ml|md|txt|"
     r"toml|go|rs|java|php|html|css|sh|conf|cfg|log|lock|pem|crt|example|local|internal)$|"
     r"^[a-z_]+=(?:True|False|None|\d+|[a-z_.]+)$|^&\w+$|^\w+@\$|^[a-z_]+(?:\.[a-z_]+)+$|"
     r"\.(?:tgz|gz|dll|so|a|h|c|cpp|cc|tcl|rb|pc|lua|sql|tsx|vue|svg|png|pdf|csv|xml|exe|bat|kt)"

@@ -18,7 +18,8 @@ from collections.abc import Callable
 _REFERENCE = re.compile(
     r"(?i)^\$|\$\{|\{\{|^<|^%(?![0-9A-F]{2}\w)|^\(|^\[|^\{|^@|\*{3}|x{6}|•|…|\.{3}|"
     r"your[-_]|^(?:replace|insert|fill)[_-]|^todo|^(?-i:A-Z|a-z)|^op://|^vault:|^arn:|^ENC\[|"
-    r"^/(?![A-Za-z0-9+/]{19,}=+$|[A-Za-z0-9+/]{39}$|[A-Za-z0-9/]*\+[A-Za-z0-9+/]{12,}={0,2}$)|^\./|^~|://|^env:|^file:|"
+    r"^/(?![A-Za-z0-9+/]{19,}=+$|[A-Za-z0-9+/]{39}$|[A-Za-z0-9/]*\+[A-Za-z0-9+/]{12,}={0,2}$)"
+    r"|^\./|^~|://|^env:|^file:|"
     r"^\*\*?/|^unix:|^null$|^none$|^true$|^false$|^[\[<(]?redacted[\])>]?$|^0x(?:[0-9a-f]{1,8}|"
     r"[0-9a-f]{40})$|"
     r"^HTTP/\d|^--|^~?\^?\d+\.\d+\.\d|^scram-sha|^sha(?:256|384|512)|::|^:|^AAAA[BCE][23]"
@@ -34,7 +35,8 @@ _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 #: What services call things by, which opens nothing.
 IDENTIFIER = re.compile(
     r"(?:toolu|tool|msg|message|call|chatcmpl|cmpl|req|request|run|thread|asst|file|resp|rs|fc|evt|"
-    r"event|cus|pi|pk|pm|seti|sub|price|prod|acct|in|ch|ses|session|conv|user|org|team|batch|step|vs|"
+    r"event|cus|pi|pk|pm|seti|sub|price|prod|acct|in|ch|ses|session|conv|user|org|team|batch"
+    r"|step|vs|"
     r"pubkey|"
     r"sha\d*|id|prt|ord|pvc|pod|vol|node|job|task|build|trace|span|tx|order|snap|img|doc|wf)[_-]"
 )
