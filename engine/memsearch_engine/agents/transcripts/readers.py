@@ -8,6 +8,7 @@ import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, cast
@@ -195,6 +196,7 @@ class FileReader(Reader):
         return Session(self.agent, session or self.session_of(path), str(path), self.kind)
 
 
+@cache
 def reader(agent: str) -> Reader | None:
     """Return the reader of an agent, or None if the agent is unknown."""
     part = agent_registry.part(agent, "reader")
