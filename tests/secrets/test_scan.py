@@ -607,3 +607,16 @@ def test_a_short_secret_is_replaced_where_it_is_one_and_nowhere_else(tmp_path):
 def test_every_rule_compiles():
     """Patterns are compiled when a text has their words, so an error would be seen late."""
     assert all(rule.pattern.search for rule, _ in scan._RULES)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- The login token expires after 900 s [mem:4f06f9d1b2c3]",
+        "- Rotated the api key\n- and the password of the portal [mem:4f06f9d1b2c3, 9be1cd97c041]",
+        "- The wifi password is in the vault\n<!-- superseded-by:4f06f9d1b2c3 -->",
+        "- The passphrase of the vault: see entry 4f06f9d1b2c3",
+    ],
+)
+def test_the_id_of_a_note_near_a_cue_stays(text, tmp_path):
+    assert redact(text, Home(tmp_path))[0] == text

@@ -136,6 +136,7 @@ _NEAR = (4, 13, 31, 71)  # characters
 #: Cues whose secret may look like a commit.
 _NAMES = frozenset(f"{name}<" for name in (*_STRONG, "token", "secret", "key", "wallet"))
 _NUMBERED = frozenset(("code<", "code>", "wifi<"))  # cues whose secret may be a number
+_NOTE = re.compile("(mem:|superseded-by:)?[0-9a-f]{4,64}")
 _HASH = re.compile("(?:0x)?[0-9A-Fa-f]{7,64}|[0-9a-f]{8}-[0-9a-f-]{27}")
 _CLOSING = ('"', "'", "`", "”", "»")
 _COMMIT = re.compile("(?=.*[a-f])(?:[0-9a-f]{7,12}|[0-9a-f]{40}|[0-9a-f]{64})")
@@ -215,6 +216,8 @@ def _words(token: re.Match[str]) -> Iterator[tuple[int, str]]:
         value = value.strip("-+")  # a changed word of a diff
     if text[token.end() : token.end() + 1] not in _CLOSING and not any(map(str.isdigit, value)):
         value = value.rstrip("?")
+    if _is_citation(text, place, value):
+        return
     start = place + token[0].find(value)
     tail = None if value.isalnum() else _TAIL.match(value)
     cuts = (0, tail.end()) if tail else (0,)
@@ -227,6 +230,15 @@ def _words(token: re.Match[str]) -> Iterator[tuple[int, str]]:
         is_sealed(text, place) or _DIGEST.search(text, max(0, place - 16), place + 24)
     ):
         yield from found
+
+
+def _is_citation(text: str, place: int, value: str) -> bool:
+    """Whether a word is the id of a note, as in ``[mem:ID, ID]``."""
+    if not (match := _NOTE.fullmatch(value)):
+        return False
+    opening = max(text.rfind("[", max(0, place - _LONGEST), place), 0)
+    listed = text.startswith("[mem:", opening) and text.find("]", opening, place) < 0
+    return bool(match[1]) or listed or text.endswith("entry ", 0, place)
 
 
 _SHORTEST, _LONGEST = 4, 300
