@@ -22,6 +22,7 @@ from time import localtime, strftime
 import memsearch_engine as engine
 import msgspec
 from memsearch_engine import Memory, MemsearchError, ReviewItem, UsageError, plain, redact, shown
+from rich.cells import cell_len
 
 from memsearch_tui import activity, drafts, health, review
 from memsearch_tui.counted import many
@@ -95,6 +96,13 @@ class Printer:
             for part in wrap(line, width, break_long_words=False, break_on_hyphens=False) or [""]
         ]
 
+    def _height(self, row: str) -> int:
+        """Return how many terminal lines a row takes. A line without blanks may take several."""
+        if self._size is None:
+            return 1
+        width = max(20, self._size()[0])
+        return sum(max(1, -(-cell_len(line) // width)) for line in self._lines(row))
+
     def begin(self, rows: list[str]) -> None:
         """Print the first page of a list."""
         self._rows = rows
@@ -112,7 +120,7 @@ class Printer:
         """Print the next page. A page fits on the screen, where a screen reader reads."""
         room, used, page = self._size()[1] - _AROUND if self._size else _PAGE, 0, 0
         for row in self._rows:
-            used += len(self._lines(row)) if self._size else 1
+            used += self._height(row)
             if page and used > room:
                 break
             page += 1

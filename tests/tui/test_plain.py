@@ -11,7 +11,7 @@ import pytest
 from memsearch_engine import Memory, ReviewItem, UsageError
 
 from memsearch_tui.library import Library
-from memsearch_tui.plain import Plain
+from memsearch_tui.plain import Plain, Printer
 from tests.conftest import Box
 
 
@@ -225,3 +225,11 @@ def test_a_case_that_asks_is_accepted_with_a_yes(box):
     plain.cases = [ReviewItem("draft", "a", "a", [], yes="install", asks="Install it? Type yes")]
     with pytest.raises(UsageError, match="Install it"):
         plain._decide("1", True)
+
+
+def test_a_page_of_wide_characters_fits_on_the_screen():
+    said: list[str] = []
+    printer = Printer(said.append, lambda: (60, 14))
+    printer.print("\n".join(["火曜日に出る" * 20] * 10))  # 240 columns: four lines each
+    assert "".join(said).count("火曜日に出る" * 20) == 2
+    assert said[-1] == "8 more: more"
