@@ -6,7 +6,9 @@ What 2.5 and later do (BM25, partition keys) is held by a stand-in (``test_index
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
+import signal
 import socket
 import subprocess
 import threading
@@ -236,37 +238,54 @@ def test_a_collection_of_another_version_is_replaced_and_embeds_nothing(
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 160 MB: etcd reserves 64 MB at once, and its server must start."""
+def own_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 1 GB in memory, for one server: its logs alone reserve 260 MB."""
     folder = tmp_path / "disk"
     folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=160m", "tmpfs", str(folder)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1g", "tmpfs", str(folder)]
     if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
         pytest.skip("a file system can't be mounted here")
     yield folder
     subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
+def resize(disk: Path, size: int) -> None:
+    """Give a mounted tmpfs another size, in bytes."""
+    subprocess.run(["mount", "-o", f"remount,size={size}", str(disk)], check=True)
+
+
+def fill_up(disk: Path, server: MilvusServer) -> None:
+    """Leave no byte free, nor what the server reserved for its log of inserted rows."""
+    os.kill(server.pid, signal.SIGSTOP)
+    try:
+        for log in disk.glob("rocksmq*/*.log"):
+            os.truncate(log, log.stat().st_size)
+        resize(disk, shutil.disk_usage(disk).used + (1 << 20))
+        ballast = (disk / "ballast").open("ab", buffering=0)
+        with ballast, contextlib.suppress(OSError):
+            while ballast.write(bytes(4096)):
+                pass
+    finally:
+        os.kill(server.pid, signal.SIGCONT)
+
+
 @pytest.mark.slow
-def test_a_server_whose_disk_is_full_loses_nothing(box, meaning, server, small_disk):
+def test_a_server_whose_disk_is_full_loses_nothing(box, meaning, server, own_disk):
     server.kill()  # one at a time on a machine
     full = None
     try:
-        full = MilvusServer(small_disk, token=TOKEN)
+        full = MilvusServer(own_disk, token=TOKEN)
         fill(box)
         box.own()
         use(box, full, meaning)
         box.index()
-        assert len(rows(full, box)) == NOTES
-        ballast = (small_disk / "ballast").open("ab", buffering=0)
-        with ballast, contextlib.suppress(OSError):
-            while ballast.write(bytes(4096)):
-                pass
+        assert len(rows(full, box)) == NOTES, full.log()
+        fill_up(own_disk, full)
         note(box, "2026-03-01", "platypus of the outage")
         assert box.index()["reason"]
         assert search(box, "platypus")["hits"]
         full.kill()
-        subprocess.run(["mount", "-o", "remount,size=400m", str(small_disk)], check=True)
+        resize(own_disk, 1 << 30)
         full.start()
         until(lambda: finds(box, "platypus"), _BACK_S, "meaning is back by itself")
         assert len(rows(full, box)) == held(box) == NOTES + 1
