@@ -87,10 +87,11 @@ def _print(row: engine.FoundAgent, connected: dict[str, list[str]]) -> None:
         )
     )
     output.echo(f"{output.style(f'{row.agent:12s}', 'agent')}  {state}  {output.safe(version)}")
-    for problem in connected.get(row.agent, []):
-        output.echo(output.style(f"  ! {output.safe(problem)}", "bad"))
-    for folder in row.folders:
-        output.echo(output.style(f"  {output.safe(folder)}", "dim"))
+    output.echo_each(
+        output.style(f"  ! {output.safe(problem)}", "bad")
+        for problem in connected.get(row.agent, [])
+    )
+    output.echo_each(output.style(f"  {output.safe(folder)}", "dim") for folder in row.folders)
     output.echo(
         f"  {many(row.sessions, 'session')}, {many(row.turns, 'turn')}:"
         f" {row.captured} with a note, {row.new} without, {row.trivial} trivial"
@@ -178,8 +179,7 @@ def list_(agent: str | None, project: str | None, everything: bool) -> int:
         ]
         facts += [f"changed {memory.modified[:10]}" if memory.modified else ""]
         output.echo(f"    {output.style(' · '.join(fact for fact in facts if fact), 'dim')}")
-        for problem in _problems(memory):
-            output.echo(f"    ! {problem}")
+        output.echo_each(f"    ! {problem}" for problem in _problems(memory))
     if not memories:
         output.say("no agent has a memory of its own here")
         return 0 if output.is_json() else 1
@@ -234,8 +234,7 @@ def show(name: str, project: str | None, everything: bool) -> int:
     output.echo(
         output.style(f"{engine.agent_file_titles(memory)} · {output.safe(memory.title)}", "dim")
     )
-    for problem in _problems(memory) if len(sections) != 1 else ():
-        output.say(f"! {problem}")
+    output.say_each(f"! {problem}" for problem in (_problems(memory) if len(sections) != 1 else ()))
     for section in sections:
         output.echo("")
         output.echo(output.style(_head(section), "dim"))
@@ -275,8 +274,7 @@ def import_(names: tuple[str, ...], dry_run: bool, yes: bool) -> int:
         for s in sections
     }
     new = [(memory, section) for memory, section in chosen.values() if not section.note]
-    for _, section in new:
-        output.echo(output.beside(f"{section.id}  ", section.text))
+    output.echo_each(output.beside(f"{section.id}  ", section.text) for _, section in new)
     if old := len(chosen) - len(new):
         output.remark(f"{many(old, 'section')} of these your notes have already")
     if not new or dry_run:

@@ -38,10 +38,10 @@ def inbox() -> int:
     output.echo(
         f"{state.captured} captured, {state.already} known already, {state.skipped} trivial"
     )
-    for item in state.waiting:
-        output.echo(f"waits  {item.event}: {output.safe(item.reason)}")
-    for item in state.set_aside:
-        output.echo(f"set aside  {item.event}: {output.safe(item.reason)}")
+    output.echo_each(f"waits  {item.event}: {output.safe(item.reason)}" for item in state.waiting)
+    output.echo_each(
+        f"set aside  {item.event}: {output.safe(item.reason)}" for item in state.set_aside
+    )
     if state.set_aside:
         output.say(
             "`memsearch agents queue retry` tries these again, `memsearch agents queue drop"
@@ -114,11 +114,13 @@ def coverage(since: str | None, listed: str | None) -> int:
     if listed:
         rows = capture.missed(_OUTCOMES[listed])
         output.emit({"turns": rows})
-        for missed in rows:
-            output.echo(
+        output.echo_each(
+            (
                 f"{missed.day}  {missed.agent:12s} {missed.session[:13]}  {missed.turn[:13]} "
                 f" {missed.reason or listed}"
             )
+            for missed in rows
+        )
         return 0 if rows else 1
     output.emit(state)
     if not state.agents:
@@ -145,8 +147,7 @@ def coverage(since: str | None, listed: str | None) -> int:
             if (count := getattr(row, name))
         )
         output.echo(f"{row.day}  {row.agent:12s} {row.covered:4d} of {row.seen:<4d}{left}")
-    for alarm in state.alarms:
-        output.say(f"! {output.safe(alarm)}")
+    output.say_each(f"! {output.safe(alarm)}" for alarm in state.alarms)
     return 0
 
 
@@ -305,10 +306,10 @@ def spend(since: str) -> int:
         )
     if settings.capture.summarize.provider != "extractive":
         output.echo(f"today {used:,} of {settings.capture.daily_tokens:,} tokens")
-    for failure in state["failures"]:
-        output.say(
-            f"! {failure['entry_id']} ({failure['tries']} tries): {output.safe(failure['reason'])}"
-        )
+    output.say_each(
+        f"! {failure['entry_id']} ({failure['tries']} tries): {output.safe(failure['reason'])}"
+        for failure in state["failures"]
+    )
     return 0
 
 

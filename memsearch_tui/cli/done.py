@@ -124,8 +124,10 @@ def fix(error: tuple[str, ...], limit: int, project: str | None, everything: boo
             if mended
             else "  not mended in that session, as far as is known"
         )
-        for line in _noted(memory, (one.mended or one.met).entry):
-            output.echo(output.style(f"  {output.safe(line)}", "dim"))
+        output.echo_each(
+            output.style(f"  {output.safe(line)}", "dim")
+            for line in _noted(memory, (one.mended or one.met).entry)
+        )
     return output.exit_code(
         found,
         "no failed command with that error is known - `memsearch search` looks through the notes",
@@ -160,8 +162,7 @@ def blame(path: str, limit: int, project: str | None, everything: bool) -> int:
                 "strong",
             )
         )
-        for line in _noted(memory, act.entry):
-            output.echo(f"  {output.safe(line)}")
+        output.echo_each(f"  {output.safe(line)}" for line in _noted(memory, act.entry))
     if len(acts) == limit:
         output.say(f"the newest {many(limit, 'turn')}; -k shows more")
     return output.exit_code(acts, "no captured turn wrote to it")

@@ -245,8 +245,7 @@ def explain_absence(memory: engine.Memory, query: str, name: str) -> int:
     """
     found = memory.queries.why_not(query, name)
     output.emit(found)
-    for reason in found.reasons:
-        output.echo(f"- {output.safe(reason)}")
+    output.echo_each(f"- {output.safe(reason)}" for reason in found.reasons)
     return 0
 
 
@@ -350,12 +349,14 @@ def days(limit: int, project: str | None, everything: bool) -> int:
     ]
     copies = memory.files.copies()
     output.emit({"days": rows, "copies": [{"source": path, "of": of} for path, of in copies]})
-    for row in rows:
-        output.echo(
-            f"{row['day']}  {row['entries']:4d}  {output.style(output.safe(row['source']), 'dim')}"
-        )
-    for path, of in copies:
-        output.say(f"a copy of {os.path.basename(of)}, searched only: {output.safe(path)}")
+    output.echo_each(
+        f"{row['day']}  {row['entries']:4d}  {output.style(output.safe(row['source']), 'dim')}"
+        for row in rows
+    )
+    output.say_each(
+        f"a copy of {os.path.basename(of)}, searched only: {output.safe(path)}"
+        for path, of in copies
+    )
     return output.exit_code(
         rows,
         f'no notes in {memory.place.memory} yet - `memsearch add "…"` writes the first,'

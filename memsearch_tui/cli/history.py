@@ -127,8 +127,10 @@ def _print_report(report: Any) -> None:
         f"{many(report.written, 'entry')} written, {report.known} were known,"
         f" {report.skipped} left out"
     )
-    for where, reason in report.failed[:20]:
-        output.say(f"failed: {output.safe(where)}: {output.safe(reason)}")
+    output.say_each(
+        f"failed: {output.safe(where)}: {output.safe(reason)}"
+        for where, reason in report.failed[:20]
+    )
     if report.written:
         output.say("`memsearch search` finds them in a moment: the index follows in the background")
 
@@ -199,12 +201,18 @@ def _show_plan(memory: engine.Memory, old: engine.Import, made: engine.ImportPla
             output.echo(f"  records passed over, damaged or of unknown kinds: {output.safe(kinds)}")
     if made.gone:
         output.say("folders that are gone (`--orphans FOLDER` brings their turns in there):")
-        for folder, number in sorted(made.gone.items(), key=lambda item: -item[1])[:10]:
-            output.say(f"  {number:5d} turns  {output.safe(folder) or '(none named)'}")
-    for where, reason in made.failed[:20]:
-        output.say(f"can't be read: {output.safe(where)}: {output.safe(reason)}")
-    for where, reason in made.not_read[:20]:
-        output.say(f"not read: {output.safe(where)}: {output.safe(reason)}")
+        output.say_each(
+            f"  {number:5d} turns  {output.safe(folder) or '(none named)'}"
+            for folder, number in sorted(made.gone.items(), key=lambda item: -item[1])[:10]
+        )
+    output.say_each(
+        f"can't be read: {output.safe(where)}: {output.safe(reason)}"
+        for where, reason in made.failed[:20]
+    )
+    output.say_each(
+        f"not read: {output.safe(where)}: {output.safe(reason)}"
+        for where, reason in made.not_read[:20]
+    )
     if len(made.not_read) > 20:
         output.say(f"not read: {len(made.not_read) - 20} more files (--json lists all)")
 
@@ -305,8 +313,9 @@ def evidence_archive() -> int:
         }
     )
     output.echo(f"{many(archived, 'turn')} archived")
-    for where, reason in failed[:20]:
-        output.say(f"failed: {output.safe(where)}: {output.safe(reason)}")
+    output.say_each(
+        f"failed: {output.safe(where)}: {output.safe(reason)}" for where, reason in failed[:20]
+    )
     return 5 if failed else 0
 
 

@@ -173,11 +173,13 @@ def print_health(state: engine.Health, process: engine.ServiceStatus) -> None:
             f"now      {progress['phase']} {output.safe(progress['project'])}"
             f" {progress['done']}/{progress['total']}"
         )
-    for row in state.projects:
-        output.echo(
+    output.echo_each(
+        (
             f"project  {output.safe(row.name)}: {many(row.files, 'file')},"
             f" {many(row.entries, 'entry')}, {row.vectors}/{many(row.chunks, 'chunk')} with meaning"
         )
+        for row in state.projects
+    )
     for problem in state.problems:
         fix = f"  -> {problem.fix}" if problem.fix else ""
         output.echo(f"problem  {output.safe(problem.what)}{fix}")
@@ -301,8 +303,9 @@ def status(ctx: click.Context, of_index: bool = False, of_cost: bool = False) ->
     for label, text, hint in _lines(state):
         head = output.style(f"{label:{_LABEL}s}", "strong")
         output.echo(f"{head} {text}" + (output.style(f"  {hint}", "dim") if hint else ""))
-    for warning in state["warnings"]:
-        output.say(output.style(f"! {output.safe(warning)}", "warn"))
+    output.say_each(
+        output.style(f"! {output.safe(warning)}", "warn") for warning in state["warnings"]
+    )
     return 0
 
 

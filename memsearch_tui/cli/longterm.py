@@ -90,8 +90,10 @@ def forget(query: tuple[str, ...], dry_run: bool, everything: bool, yes: bool) -
     memory, words = engine.Memory(), " ".join(query)
     found = engine.Memory(everything=everything).forgettable(words)
     rows = [{"kind": match.kind, "where": match.name, "line": match.line} for match in found]
-    for match in found:
-        output.echo(output.beside(f"{match.kind:8s} {output.safe(match.name):18s} ", match.line))
+    output.echo_each(
+        output.beside(f"{match.kind:8s} {output.safe(match.name):18s} ", match.line)
+        for match in found
+    )
     if not found:
         output.emit({"forgotten": [], "number": 0})
         output.say("nothing in the long-term memory matches")
@@ -182,8 +184,9 @@ def _print_report(report: Any) -> None:
             + (f", {read.refused} left to others" if read.refused else "")
             + (f", {read.tokens:,} tokens" if read.tokens else "")
         )
-        for key, why in read.failed[:20]:
-            output.say(f"! {output.safe(key)}: {output.safe(why)}")
+        output.say_each(
+            f"! {output.safe(key)}: {output.safe(why)}" for key, why in read.failed[:20]
+        )
         if read.stopped:
             output.say(f"! stopped: {output.safe(read.stopped)}")
     if made := report.consolidated:
@@ -206,8 +209,7 @@ def status(everything: bool) -> int:
     """What is on, what was done, what waits, and why sessions were not read."""
     state = engine.Memory().longterm.status()
     output.emit(state)
-    for problem in state.problems:
-        output.say(f"! {problem}")
+    output.say_each(f"! {problem}" for problem in state.problems)
     output.echo(
         f"memories   {state.memories}  ({state.today_tokens:,} of {state.daily_tokens:,} tokens"
         " used today)"
@@ -221,16 +223,17 @@ def status(everything: bool) -> int:
             f"review     {many(waiting.hunks, 'change')} waiting (`memsearch longterm review`)"
         )
     output.echo(f"sessions   {len(state.sessions)}")
-    for reason, count in state.reasons.items():
-        output.echo(f"  {count:5d}  {output.safe(reason)}")
-    for job in state.failed[:20]:
-        output.say(
-            f"! {output.safe(job.key)}: {output.safe(job.error)} ({job.tries_left} tries left)"
-        )
-    for row in state.sessions if everything else []:
-        output.echo(
-            f"{row.modified}  {row.agent:12s} {output.safe(row.session)}  {output.safe(row.reason)}"
-        )
+    output.echo_each(
+        f"  {count:5d}  {output.safe(reason)}" for reason, count in state.reasons.items()
+    )
+    output.say_each(
+        f"! {output.safe(job.key)}: {output.safe(job.error)} ({job.tries_left} tries left)"
+        for job in state.failed[:20]
+    )
+    output.echo_each(
+        f"{row.modified}  {row.agent:12s} {output.safe(row.session)}  {output.safe(row.reason)}"
+        for row in (state.sessions if everything else [])
+    )
     return 0
 
 
@@ -269,11 +272,10 @@ def show(name: str, text: bool, everything: bool, forgotten: bool) -> int:
     facts = [] if forgotten else engine.Memory(memory.place.root, everything=everything).facts()
     trash = learned.trash() if forgotten else []
     output.emit({"memories": rows, "notes": facts, "forgotten_by_hand": trash})
-    for fact in facts:
-        output.echo(
-            f"{fact.id}  noted by you{'' if fact.scope else ', everywhere'}:"
-            f" {output.safe(fact.text)}"
-        )
+    output.echo_each(
+        f"{fact.id}  noted by you{'' if fact.scope else ', everywhere'}: {output.safe(fact.text)}"
+        for fact in facts
+    )
     for row in rows:
         end = "pinned" if row.pinned else f"forgotten on {row.forget_on}"
         if forgotten:
@@ -283,14 +285,16 @@ def show(name: str, text: bool, everything: bool, forgotten: bool) -> int:
             f"{row.id}  {row.made} "
             f" {row.agent:12s} {output.clip(row.title, 48):48s} {used:18s} {end}"
         )
-    for item in trash:
-        output.echo(
+    output.echo_each(
+        (
             output.beside(
                 f"{item.number:8d}  {item.day}  forgotten by you ({output.safe(item.query)}): ",
                 "; ".join(item.lines),
                 100,
             )
         )
+        for item in trash
+    )
     if not rows and not facts and not trash:
         output.say(
             "nothing yet - `memsearch remember FACT` notes one, `memsearch longterm run --wait`"
@@ -303,8 +307,9 @@ def show(name: str, text: bool, everything: bool, forgotten: bool) -> int:
 def _show_documents(learned: engine.LongTerm, everything: bool) -> int:
     texts = learned.documents(everything=everything)
     output.emit({"files": texts, "folder": str(learned.folder)})
-    for name, text in texts.items():
-        output.echo(f"{name}\n{'-' * len(name)}\n{output.safe(text).strip()}\n")
+    output.echo_each(
+        f"{name}\n{'-' * len(name)}\n{output.safe(text).strip()}\n" for name, text in texts.items()
+    )
     return 0 if any(text.strip() for text in texts.values()) else 1
 
 

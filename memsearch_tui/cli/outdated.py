@@ -97,8 +97,10 @@ def _print(stale: list[engine.Stale]) -> None:
             f"{output.style(f'{row.day} {row.time}', 'strong')}  {output.style(facts, 'dim')}"
         )
         output.echo(f"    {output.clip(row.title, room - 4)}")
-        for finding in note.standing.stale:
-            output.echo(f"    {_sign(finding)} {output.clip(finding.words, room - 6)}")
+        output.echo_each(
+            f"    {_sign(finding)} {output.clip(finding.words, room - 6)}"
+            for finding in note.standing.stale
+        )
 
 
 def _sign(finding: engine.ReferenceState) -> str:
@@ -134,8 +136,10 @@ def _one_by_one(memory: engine.Memory, staleness: engine.Staleness, names: tuple
     )
     for name, standing in shown:
         output.echo(output.style(name, "strong"))
-        for finding in standing.findings if standing else ():
-            output.echo(f"    {_sign(finding)} {output.safe(finding.words)}")
+        output.echo_each(
+            f"    {_sign(finding)} {output.safe(finding.words)}"
+            for finding in (standing.findings if standing else ())
+        )
         if standing and standing.unmerged:
             output.echo(f"    ! its branch {output.safe(standing.unmerged)} was not merged")
         if not standing or not standing.findings:
@@ -163,8 +167,9 @@ def _decide(staleness: engine.Staleness, names: tuple[str, ...], decision: str) 
     output.emit(
         {"notes": [{"entry_id": note.id, "hash": note.hash, "marks": note.marks} for note in notes]}
     )
-    for note in notes:
-        output.say(f"{note.id}: {words} - `memsearch undo {note.id}` takes it back")
+    output.say_each(
+        f"{note.id}: {words} - `memsearch undo {note.id}` takes it back" for note in notes
+    )
     if problem is not None:
         raise problem
     return 0
@@ -273,8 +278,10 @@ def _topic(memory: engine.Memory, words: tuple[str, ...]) -> tuple[str, str]:
 def _say_wrapped(line: str, role: str = "") -> None:
     """Print a line, broken at words if a person reads it."""
     is_read = terminal.is_read_by_a_person()
-    for part in results.wrapped(line, output.width()) if is_read else [line]:
-        output.echo(output.style(part, role) if role else part)
+    output.echo_each(
+        output.style(part, role) if role else part
+        for part in (results.wrapped(line, output.width()) if is_read else [line])
+    )
 
 
 def _endings(memory: engine.Memory, rows: list[engine.Row], query: str) -> dict[str, str]:
@@ -371,8 +378,10 @@ def _show_pairs(memory: engine.Memory, name: str | None) -> int:
             output.style(f"{pair.newer.entry_id} supersedes {pair.older.entry_id}", "strong")
             + f"  {pair.sure:.0%} sure"
         )
-        for row in (pair.newer, pair.older):
-            output.echo(f"  {row.day} {row.time or '     '}  {output.safe(row.title)}")
+        output.echo_each(
+            f"  {row.day} {row.time or '     '}  {output.safe(row.title)}"
+            for row in (pair.newer, pair.older)
+        )
         output.echo(output.style(f"  {output.safe(pair.why)}", "dim"))
     output.say(
         "`memsearch supersession NEWER OLDER` confirms one, `--no` rejects it; `memsearch review`"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -31,6 +31,7 @@ __all__ = [
     "confirm",
     "diff",
     "echo",
+    "echo_each",
     "emit",
     "exit_code",
     "is_json",
@@ -38,6 +39,7 @@ __all__ = [
     "remark",
     "safe",
     "say",
+    "say_each",
     "say_shortfall",
     "style",
     "width",
@@ -77,10 +79,22 @@ def echo(text: str = "", *, nl: bool = True) -> None:
         terminal.echo(text, nl=nl)
 
 
+def echo_each(lines: Iterable[str]) -> None:
+    """Without ``--json``, print each of *lines* to stdout."""
+    for line in lines:
+        echo(line)
+
+
 def say(text: str) -> None:
     """Without ``--json``, print a remark to stderr."""
     if not is_json():
         remark(text)
+
+
+def say_each(lines: Iterable[str]) -> None:
+    """Without ``--json``, print each of *lines* as a remark to stderr."""
+    for line in lines:
+        say(line)
 
 
 def diff(before: bytes | None, after: bytes | None, context: int = 3) -> list[str]:

@@ -95,10 +95,8 @@ def _print(hunks: list[Hunk]) -> None:
                 "strong",
             )
         )
-        for line in hunk.before:
-            output.echo(f"    - {output.safe(line)}")
-        for line in hunk.after:
-            output.echo(f"    + {output.safe(line)}")
+        output.echo_each(f"    - {output.safe(line)}" for line in hunk.before)
+        output.echo_each(f"    + {output.safe(line)}" for line in hunk.after)
 
 
 @click.command(
@@ -193,8 +191,7 @@ def trust(yes: bool, page: Page) -> int:
     """
     pages = memory_at().pages
     strange = pages.get(page).strange
-    for _, line in strange:
-        output.echo(output.safe(line))
+    output.echo_each(output.safe(line) for _, line in strange)
     if strange:
         output.confirm(
             "May sessions get"
@@ -242,8 +239,7 @@ def propose(name: str, dry_run: bool, take_out: bool, yes: bool, profile: bool) 
         output.say(f"{name} is as it was" if done else f"{name} has no text of ours")
         return 0 if done else 1
     patch = pages.proposed(name, ("project", "user") if profile else ("project",))
-    for line in _diff(patch):
-        output.echo(output.safe(line))
+    output.echo_each(output.safe(line) for line in _diff(patch))
     if not patch.changes:
         output.remark(f"{name} has it already")
     elif not dry_run:
@@ -416,8 +412,7 @@ def _print_plan(planned: Any) -> None:
         f"{many(len(planned.notes), 'note')} of {many(days, 'day')}:"
         f" {output.safe(planned.picking.title)}"
     )
-    for why, count in planned.picking.left_out.items():
-        output.say(f"  {count} left out: {why}")
+    output.say_each(f"  {count} left out: {why}" for why, count in planned.picking.left_out.items())
     if planned.provider == "extractive":
         output.say("no model: lines of the notes themselves (--llm-provider has one write it)")
         return

@@ -119,8 +119,9 @@ def plugins_install(
             agent, changes, "would change" if dry_run else "installed", "is installed already"
         )
         state = plugins.status(agent) if not dry_run else None
-        for line in [f"! {text}" for text in state.problems] if state else []:
-            output.say(f"  {output.safe(line)}")
+        output.say_each(
+            f"  ! {output.safe(problem)}" for problem in (state.problems if state else [])
+        )
     if not dry_run:
         _choose_summaries(memory, names, summaries, ask=not output.is_json())
     output.emit({"changed": done, "dry_run": dry_run})
@@ -257,8 +258,7 @@ def _say_what_is_injected(memory: engine.Memory) -> None:
     if not parts:
         return
     output.say("sessions get:")
-    for part in parts:
-        output.say(f"  {part}")
+    output.say_each(f"  {part}" for part in parts)
     if recall.prompt or recall.action:
         output.say(f"  for prompts and actions at most {recall.session_tokens:,} tokens a session")
     output.say(
@@ -348,12 +348,11 @@ def plugins_status(names: tuple[str, ...]) -> int:
         state += ", as a plugin of its marketplace" if row.plugin else ""
         state += "" if row.program else ", program not on PATH"
         output.echo(f"{output.style(f'{row.agent:12s}', 'agent')} {state}")
-        for problem in row.problems:
-            output.echo(f"  ! {output.safe(problem)}")
-        for note in row.notes:
-            output.echo(output.style(f"  {output.safe(note)}", "dim"))
-        for peer in row.peer:
-            output.echo(f"  ! memsearch's own plugin is active: {output.safe(peer)}")
+        output.echo_each(f"  ! {output.safe(problem)}" for problem in row.problems)
+        output.echo_each(output.style(f"  {output.safe(note)}", "dim") for note in row.notes)
+        output.echo_each(
+            f"  ! memsearch's own plugin is active: {output.safe(peer)}" for peer in row.peer
+        )
     return 5 if any(row.problems for row in rows) else 0
 
 

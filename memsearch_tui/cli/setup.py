@@ -91,13 +91,11 @@ def service_status() -> int:
             f"last used {used}{state.idle_s:.0f} s ago; ends after"
             f" {state.idle_limit_s / 60:g} minutes without use"
         )
-        for reason in state.kept_up_by:
-            output.echo(f"stays because of {output.safe(reason)}")
-        for work in state.own_work:
-            output.echo(
-                f"by itself  {output.safe(work)} (postpones nothing, is resumed by the next"
-                " service)"
-            )
+        output.echo_each(f"stays because of {output.safe(reason)}" for reason in state.kept_up_by)
+        output.echo_each(
+            f"by itself  {output.safe(work)} (postpones nothing, is resumed by the next service)"
+            for work in state.own_work
+        )
     else:
         output.echo("not running (it starts when needed)")
     return 0 if state.running else 1
@@ -155,11 +153,13 @@ def project(everything: bool) -> None:
         for p in (memory.known() if everything else [memory.project])
     ]
     output.emit({"projects": rows} if everything else rows[0])
-    for row in rows:
-        output.echo(
+    output.echo_each(
+        (
             f"{output.safe(row['name'])}  {row['collection']}\n  {output.safe(row['root'])}\n "
             f" {output.safe(row['memory'])}"
         )
+        for row in rows
+    )
 
 
 @project.command(

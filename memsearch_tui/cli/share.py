@@ -194,11 +194,13 @@ def _withdraw(sharing: engine.Sharing, names: tuple[str, ...], dry_run: bool, ye
             "name the notes to take back", "`memsearch share` lists what is shared"
         )
     gone = sharing.named(names)
-    for one in gone:
-        output.echo(
+    output.echo_each(
+        (
             f"- {output.safe(one.author)}  {one.day} {one.time}  {one.id[:8]} "
             f" {output.safe(one.title)[:80]}"
         )
+        for one in gone
+    )
     if not dry_run:
         output.confirm(f"Take {many(len(gone), 'shared note')} out of the work tree?", yes)
         sharing.withdraw([one.id for one in gone])
@@ -273,8 +275,7 @@ def _show(memory: engine.Memory, planned: list[engine.PlannedShare]) -> None:
             body = [
                 line for line in one.lines if line.strip() and not line.startswith(("### ", "<!--"))
             ]
-            for line in body[:_LINES]:
-                output.echo(f"    {output.safe(line)}")
+            output.echo_each(f"    {output.safe(line)}" for line in body[:_LINES])
             if len(body) > _LINES:
                 output.echo(output.style(f"    … {many(len(body) - _LINES, 'more line')}", "dim"))
             if one.replaced:

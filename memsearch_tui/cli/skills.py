@@ -57,10 +57,10 @@ def distill(plugin: str, provider: str, model: str, force: bool) -> int:
         force=force or bool(provider),
     )
     output.emit(result)
-    for name in result.names:
-        output.echo(f"+ {name}")
-    for name, why in result.refused.items():
-        output.say(f"! {output.safe(name)}: {output.safe(why)}")
+    output.echo_each(f"+ {name}" for name in result.names)
+    output.say_each(
+        f"! {output.safe(name)}: {output.safe(why)}" for name, why in result.refused.items()
+    )
     if result.names:
         output.say(
             f"{many(len(result.names), 'skill')} drafted ({result.tokens:,} tokens) -"
@@ -160,8 +160,7 @@ def list_() -> None:
                 f"- {item.name} [candidate, seen {item.seen}x, {state}] - {item.description}"
             )
         )
-        for problem in _evidence(item):
-            output.echo(f"    ! {problem}")
+        output.echo_each(f"    ! {problem}" for problem in _evidence(item))
     if not found:
         output.echo("No skills in the store yet.")
 
@@ -199,10 +198,8 @@ def show(name: str) -> None:
         f"{item.state}; {output.safe(item.path)}"
         + (f"; from {', '.join(item.sources)}" if item.sources else "")
     )
-    for path in item.installed:
-        output.say(f"installed: {output.safe(path)}")
-    for problem in [*_evidence(item), *item.problems]:
-        output.say(f"! {problem}")
+    output.say_each(f"installed: {output.safe(path)}" for path in item.installed)
+    output.say_each(f"! {problem}" for problem in [*_evidence(item), *item.problems])
 
 
 @skills.command(
@@ -233,8 +230,7 @@ def install(name: str, paths: tuple[str, ...], dry_run: bool, yes: bool) -> int:
     changes = [patch for patch in planned if patch.changes]
     for patch in changes:
         output.echo(output.style(output.safe(patch.path), "strong"))
-        for line in _shown(patch):
-            output.echo(f"    {output.safe(line)}")
+        output.echo_each(f"    {output.safe(line)}" for line in _shown(patch))
     if not changes:
         output.say(f"{name} is already installed")
     if changes and not dry_run:

@@ -187,11 +187,13 @@ def _say_round(syncing: engine.Sync, done: engine.SyncRound) -> int:
 
 def _say_elsewhere(state: engine.SyncState) -> None:
     """Print the projects of other machines that have no folder here, and how they get one."""
-    for other in state.elsewhere:
-        output.echo(
+    output.echo_each(
+        (
             f"elsewhere {output.safe(other.name)}, {many(other.files, 'file')}: no folder here;"
             f" `memsearch sync attach {other.id[:8]} FOLDER`, then `memsearch sync`"
         )
+        for other in state.elsewhere
+    )
 
 
 def _say_details(done: engine.SyncRound) -> None:
@@ -201,8 +203,10 @@ def _say_details(done: engine.SyncRound) -> None:
         output.echo(
             f"! {many(done.conflicts, 'note')} changed in two places: `memsearch review` decides"
         )
-    for problem in (*done.problems, *([done.error] if done.error else [])):
-        output.echo(f"! {output.safe(problem)}")
+    output.echo_each(
+        f"! {output.safe(problem)}"
+        for problem in (*done.problems, *([done.error] if done.error else []))
+    )
 
 
 def _ago(moment: float) -> str:
@@ -393,5 +397,7 @@ def _patches(found: list[Any]) -> list[dict[str, str]]:
 def _say_patches(found: list[Any], what: str) -> None:
     for patch in found:
         output.echo(f"{what} {output.safe(patch.path)}: {patch.why}")
-        for line in output.diff(patch.before, patch.after, context=1)[2:]:
-            output.echo(output.style(f"  {output.safe(line)}", "dim"))
+        output.echo_each(
+            output.style(f"  {output.safe(line)}", "dim")
+            for line in output.diff(patch.before, patch.after, context=1)[2:]
+        )

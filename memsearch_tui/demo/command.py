@@ -123,8 +123,7 @@ def run(*, open_app: bool, json_: bool) -> int:
     )
     for command, lines in _walk(memory, answer):
         output.echo(f"\n{output.style(f'memsearch {command}', 'strong')}")
-        for line in lines:
-            output.echo(f"  {output.safe(line)}")
+        output.echo_each(f"  {output.safe(line)}" for line in lines)
     output.echo(_NEXT.format(home=home.root, agents=os.environ["CLAUDE_CONFIG_DIR"], at=project))
     return 0
 
