@@ -129,3 +129,113 @@ def test_codex_versions_without_turn_ids_still_have_turns(tmp_path):
         "two",
     ]
     assert said.turns(1, 2)[0].assistant == "2"
+
+
+def for_model(text: str) -> dict:
+    payload = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
+    return {"timestamp": "2026-01-01T00:00:02Z", "type": "response_item", "payload": payload}
+
+
+def ran(command: str, output: str, code: int = 0, warning: str = "") -> dict:
+    """Return the line that Codex writes for ``!command``, in all versions."""
+    return for_model(
+        f"<user_shell_command>\n<command>\n{command}\n</command>\n<result>\nExit code: {code}\n"
+        f"Duration: 0.0309 seconds\n{warning}Output:\n{output}\n</result>\n</user_shell_command>"
+    )
+
+
+def test_codex_a_command_that_the_person_ran_is_a_turn(tmp_path):
+    item = {
+        "type": "CommandExecution",
+        "id": "4a7161c1-bd49-4d56-b22d-47d4d14752fb",
+        "command": ["/bin/zsh", "-lc", "git status"],
+        "source": "user_shell",
+        "aggregated_output": "clean\n",
+        "exit_code": 0,
+    }
+    said = rollout(
+        tmp_path,
+        event("task_started", turn_id="a"),
+        event("item_completed", item=item),
+        ran("git status", "clean\n"),
+        event("task_complete", turn_id="a"),
+        event("task_started", turn_id="b"),
+        event("user_message", message="go"),
+        ran("make\nmake test", "no rule\n", 2, "Warning: truncated output\n"),
+        event("agent_message", message="done"),
+        event("task_complete", turn_id="b"),
+        event("task_started", turn_id="c"),
+        ran("rm x", "command aborted by user", -1),
+        event("turn_aborted", turn_id="c"),
+    )
+    assert said.ids == ["a", "b", "c"]
+    turns = said.turns()
+    assert [turn.user for turn in turns] == ["!git status", "go\n\n!make\nmake test", "!rm x"]
+    assert [turn.status for turn in turns] == ["done", "done", "interrupted"]
+    calls = [(call.input, call.output, call.failed) for turn in turns for call in turn.tools]
+    assert calls == [
+        ("git status", "clean\n", False),
+        ("make\nmake test", "no rule\n", True),
+        ("rm x", "command aborted by user", True),
+    ]
+    assert said.turns(1, 2) == turns[1:2]
+
+
+def test_codex_a_command_is_a_turn_in_versions_without_tasks(tmp_path):
+    said = rollout(
+        tmp_path,
+        event("user_message", message="one"),
+        event("agent_message", message="1"),
+        ran("ls", "a.py"),
+        {**event("user_message", message="two"), "timestamp": "2026-01-01T00:00:05Z"},
+    )
+    turns = said.turns()
+    assert [(turn.user, turn.status) for turn in turns] == [
+        ("one", "done"),
+        ("!ls", "done"),
+        ("two", "interrupted"),
+    ]
+    assert [turn.turn for turn in turns] == said.ids
+
+
+def test_codex_a_task_for_a_goal_is_a_turn(tmp_path):
+    text = "Continue working toward the active thread goal.\n\n"
+    early = (
+        f"<goal_context>\n{text}<untrusted_objective>\nFix CI\n</untrusted_objective>\n"
+        "</goal_context>"
+    )
+    now = (
+        f'<codex_internal_context source="goal">\n{text}<objective>\nFix CI\nand release\n'
+        "</objective>\n\nBudget:\n- Tokens used: 0\n</codex_internal_context>"
+    )
+    lines = []
+    for name, context in ("a", early), ("b", now):
+        lines += [
+            event("task_started", turn_id=name),
+            for_model(context),
+            event("agent_message", message=f"Done {name}."),
+            event("task_complete", turn_id=name),
+        ]
+    words = [
+        event("task_started", turn_id="c"),
+        for_model(now),
+        event("user_message", message="and tag it"),
+    ]
+    said = rollout(tmp_path, *lines, *words)
+    assert said.ids == ["a", "b", "c"]
+    assert [(turn.user, turn.assistant) for turn in said.turns()] == [
+        ("/goal Fix CI", "Done a."),
+        ("/goal Fix CI\nand release", "Done b."),
+        ("and tag it", ""),
+    ]
+
+
+def test_codex_the_person_s_words_about_an_order_are_no_order(tmp_path):
+    said = rollout(
+        tmp_path,
+        event("task_started", turn_id="a"),
+        for_model("What is <user_shell_command>\n<command>\nrm x\n</command>?"),
+        {"type": "response_item", "payload": {"type": "message", "role": "assistant"}},
+        event("task_complete", turn_id="a"),
+    )
+    assert said.ids == []

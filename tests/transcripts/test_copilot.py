@@ -99,3 +99,56 @@ def test_copilots_sessions_are_listed_by_when_they_began(tmp_path):
         "a-fork",
         "m-last",
     ]
+
+
+def test_copilot_a_command_that_the_person_ran_is_a_turn(tmp_path):
+    def event(kind: str, **data: object) -> dict:
+        return {"type": kind, "data": data, "timestamp": "2026-11-25T09:30:00.000Z"}
+
+    def runs(name: str, command: str, code: int) -> list[dict]:
+        given = {"command": command, "description": f"Execute shell command: {command}"}
+        shell = {"exitCode": code}
+        return [
+            event("tool.user_requested", toolCallId=name, toolName="local_shell", arguments=given),
+            event(
+                "tool.execution_complete",
+                toolCallId=name,
+                isUserRequested=True,
+                success=True,
+                shellExecution=shell,
+                result={"content": f"ran {command}"},
+            ),
+        ]
+
+    events = [
+        event("user.message", content="one", messageId="m1"),
+        event("assistant.turn_start", turnId="0"),
+        *runs("c1", "git log", 0),
+        event("assistant.message", content="Answered."),
+        event("assistant.turn_end", turnId="0"),
+        *runs("c2", "make", 2),
+        *runs("c3", "ls", 0),
+        event("user.message", content="two", messageId="m2"),
+        event("session.resume"),  # the client was killed
+        *runs("c4", "pwd", 0)[:1],
+    ]
+    file = tmp_path / "events.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in events))
+    said = copilot.open_session(copilot.at(file))
+    assert said.ids == ["m1", "c2", "c3", "m2", "c4"]
+    turns = said.turns()
+    assert [(turn.turn, turn.user, turn.status) for turn in turns] == [
+        ("m1", "one\n\n!git log", "done"),
+        ("c2", "!make", "done"),
+        ("c3", "!ls", "done"),
+        ("m2", "two", "interrupted"),
+        ("c4", "!pwd", "interrupted"),
+    ]
+    calls = [(call.input, call.output, call.failed) for turn in turns for call in turn.tools]
+    assert calls == [
+        ("git log", "ran git log", False),
+        ("make", "ran make", True),
+        ("ls", "ran ls", False),
+        ("pwd", "", False),
+    ]
+    assert said.turns(1, 3) == turns[1:3]

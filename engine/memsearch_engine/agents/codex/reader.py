@@ -4,7 +4,9 @@ Checked with 0.116 to 0.169.
 
 Since 0.149.1 texts are in ``event_msg/item_completed``; before, in ``event_msg/user_message`` and
 ``agent_message``. Both generations repeat them as ``response_item``. There, texts of the harness
-have the role ``user``, too, so these records are read for tools only.
+have the role ``user``, too, so these records are read for tools only, and for two orders of the
+person that stand nowhere else: a command that was run with ``!``, and the goal of the tasks that
+``/goal`` starts. A command that is run while the agent works belongs to the turn.
 
 A turn begins with ``task_started`` and counts as soon as it contains a message. Rollouts of 2025
 have no such event: each message of the user begins a turn, and an answer after the last tool ends
@@ -78,6 +80,23 @@ _HARNESS = (
     "# AGENTS.md instructions",
     "<turn_aborted>",
     "<user_shell_command>",
+)
+#: Orders that stand only in the text for the model: a command that the person ran with ``!``, and
+#: a goal that the person set with ``/goal`` (of 0.128 and of later versions).
+_ORDERS = (
+    b"<user_shell_command>",
+    b"<goal_context>",
+    b'<codex_internal_context source=\\"goal\\">',
+)
+_RAN = re.compile(
+    r"<user_shell_command>\n<command>\n(.*?)\n</command>"
+    r"(?:\n<result>\nExit code: (-?\d+)\n(?:.*\n){0,3}?Output:\n(.*)\n</result>)?",
+    re.S,
+)
+_GOAL = re.compile(
+    r"<(?:goal_context|codex_internal_context source=\"goal\")>.*?"
+    r"<((?:untrusted_)?objective)>\n(.*?)\n</\1>",
+    re.S,
 )
 _FLAT = frozenset(
     "message reasoning function_call function_call_output local_shell_call "
@@ -158,6 +177,9 @@ class _Scanner(Scanner):
             return None
         if line.type == "session_meta" and "session" not in self.facts:
             self._meta(msgspec.json.decode(line.payload))
+        if line.type == "response_item" and any(mark in raw for mark in _ORDERS):
+            is_order = any(_order(msgspec.json.decode(line.payload)))
+            return self._message(offset, line, "") if is_order else None
         if line.type != "event_msg":
             return None
         kind = _kind(line.payload)
@@ -171,14 +193,17 @@ class _Scanner(Scanner):
             return None
         if not self._has_message:
             count_unknown_tag(self.unknown, _request(_words(msgspec.json.decode(line.payload))))
+        return self._message(offset, line, text_of(kind.turn_id))
+
+    def _message(self, offset: int, line: _Line, turn: str) -> tuple[str, int] | None:
+        """Return the turn that the person's words begin; None if they belong to the open turn."""
+        stamp = text_of(line.timestamp)
         if self._begun < 0:  # a version without tasks: every message begins a turn
-            return _named(text_of(kind.turn_id), self.facts, text_of(line.timestamp)), offset
+            return _named(turn, self.facts, stamp), offset
         if self._has_message:
-            return None  # more words in the same turn
+            return None
         self._has_message = True
-        return _named(
-            self._task or text_of(kind.turn_id), self.facts, text_of(line.timestamp)
-        ), self._begun
+        return _named(self._task or turn, self.facts, stamp), self._begun
 
     def _flat(self, offset: int, line: _Line, record: Any) -> tuple[str, int] | None:
         if line.type is None:
@@ -254,6 +279,7 @@ class _Reading:
         self.ended = ""
         self.in_task = False
         self.asked = False  # also true for an image alone
+        self.goal = ""  # what the task works for if the person sends no words
 
 
 def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
@@ -290,6 +316,15 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
             _event(now, kind, payload, stamp)
         elif line.type == "response_item":
             _item(now, kind, payload)
+            ran, goal = _order(payload)
+            if ran and not tasks and now.asked:
+                _close(now, turns)
+                now = _Reading(_new("", facts, stamp))
+            if ran:
+                _ask(now, f"!{ran.input}", stamp)
+                now.turn.call(ran)
+                now.ended = now.ended if now.in_task else "done"
+            now.goal = now.goal or goal
         now.turn.ended = stamp or now.turn.ended
     _close(now, turns)
     for turn in turns:
@@ -388,6 +423,16 @@ def _words(payload: Any) -> str:
     return attached(content) or " ".join("[image]" for some in images for _ in some)
 
 
+def _order(item: Any) -> tuple[ToolCall | None, str]:
+    """Return (the command that the person ran, the goal that the person set)."""
+    is_user = isinstance(item, dict) and item.get("role") == "user"
+    text = blocks_text(item.get("content"), ("input_text", "text")) if is_user else ""
+    if ran := _RAN.match(text):
+        return ToolCall("shell", ran[1], ran[3] or "", ran[2] not in ("0", None)), ""
+    goal = _GOAL.match(text)
+    return None, f"/goal {goal[2]}" if goal else ""
+
+
 def _request(text: str) -> str:
     """Return a prompt without the text that the IDE or the desktop app put around it.
 
@@ -459,8 +504,9 @@ def _output(value: Any) -> tuple[str, bool]:
 
 def _close(now: _Reading, turns: list[Turn]) -> None:
     turn = now.turn
-    if not now.asked:
+    if not now.asked and not now.goal:
         return  # a task of the harness: a compaction or a review
+    turn.user = turn.user if now.asked else now.goal
     for call_id, (output, failed) in now.shown.items():
         if call_id in now.tools:
             now.tools[call_id].output, now.tools[call_id].failed = output, failed

@@ -1,15 +1,16 @@
 """Copilot CLI's sessions: a folder each, with ``events.jsonl`` (checked with 1.0.102).
 
-A turn begins with a ``user.message`` of the person. Notifications and reports of sub-agents name
-their source. Lines are appended when a session is resumed or compacted. A rewind writes the file
-again without the turns that were taken back. A message that is typed while the agent works is
-delivered as ``steering`` and belongs to the turn around it. Lines of sub-agents stand between the
-others, each with the name of its agent. Context from hooks is in lines of their own, in the text
-for the model (``transformedContent``, which is not read) and after the results of tools.
+A turn begins with a ``user.message`` of the person, or with a command that the person ran with
+``!`` (``tool.user_requested``). Notifications and reports of sub-agents name their source. Lines
+are appended when a session is resumed or compacted. A rewind writes the file again without the
+turns that were taken back. What is sent while the agent works belongs to the turn around it:
+messages (``steering``) and commands. Lines of sub-agents stand between the others, each with the
+name of its agent. Context from hooks is in lines of their own, in the text for the model
+(``transformedContent``, which is not read) and after the results of tools.
 
-**A turn is named by its message's id**, which stays the same after a resumption, a rewind and a
-fork. An interrupted turn ends with ``abort``, a refused one with ``session.error``. A killed
-process leaves neither.
+**A turn is named by its message's id**, or by the id of the command's call. It stays the same after
+a resumption, a rewind and a fork. An interrupted turn ends with ``abort``, a refused one with
+``session.error``. A killed process leaves neither.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ _KNOWN = frozenset(
         "external_tool elicitation command exit_plan_mode mcp"
     ).split()
 )
+#: After these events the agent no longer works.
+_ENDS = ("assistant.turn_end", "abort", "session.error", "session.resume", "session.shutdown")
 #: Text that the client adds after a command's output, and that we add after a tool's result.
 _SHELL = re.compile(r"\n?<shellId: \d+ completed with exit code -?\d+>\s*\Z")
 _ADDED = re.compile(r"<memsearch-memory .*?</memsearch-memory>\s*", re.S)
@@ -71,7 +74,28 @@ def _header(path: Path) -> _Line:
     return next(decoded([first_record(path)], _decode), _Line())
 
 
+class _Work:
+    """Decides whether the person's words begin a turn, or belong to one that the agent works on."""
+
+    def __init__(self) -> None:
+        self._is_on = False
+
+    def begins(self, line: _Line) -> bool:
+        """Take the next line. Return whether it begins a turn."""
+        begins = _is_own(line) and line.get("delivery") != "steering"
+        if line.type == "tool.user_requested":
+            return begins and not self._is_on
+        if line.agentId is None:
+            is_on = begins or line.type == "assistant.turn_start"
+            self._is_on = is_on or (self._is_on and line.type not in _ENDS)
+        return begins
+
+
 class _Scanner(Scanner):
+    def __init__(self) -> None:
+        super().__init__()
+        self._work = _Work()
+
     def feed(self, offset: int, raw: bytes) -> tuple[str, int] | None:
         line = _decode(raw)
         kind = text_of(line.type)
@@ -84,7 +108,7 @@ class _Scanner(Scanner):
                 cwd=_context(line, "cwd"),
                 branch=_context(line, "branch"),
             )
-        if not _begins(line):
+        if not self._work.begins(line):
             return None
         count_unknown_tag(self.unknown, _words(line))
         return _name(line), offset
@@ -94,14 +118,10 @@ def _context(line: _Line, name: str) -> str:
     return text_of(table_of(line.get("context")).get(name))
 
 
-def _begins(line: _Line) -> bool:
-    """Return whether the person's words begin a turn here."""
-    return _is_own(line) and line.get("delivery") != "steering"
-
-
 def _is_own(line: _Line) -> bool:
+    """Return whether the person sent it."""
     return (
-        line.type == "user.message"
+        line.type in ("user.message", "tool.user_requested")
         and line.agentId is None
         and not line.get("source")
         and bool(_words(line).strip())
@@ -110,6 +130,8 @@ def _is_own(line: _Line) -> bool:
 
 def _words(line: _Line) -> str:
     """Return what the person typed, or the names of the attachments if there are no words."""
+    if line.type == "tool.user_requested":
+        return f"!{command}" if (command := input_text(line.get("arguments"))) else ""
     if (text := text_of(line.get("content"))).strip():
         return text
     attached = tables_of(line.get("attachments"))
@@ -117,16 +139,17 @@ def _words(line: _Line) -> str:
 
 
 def _name(line: _Line) -> str:
-    return text_of(line.get("messageId")) or text_of(line.timestamp) or "unnamed"
+    own = text_of(line.get("messageId")) or text_of(line.get("toolCallId"))
+    return own or text_of(line.timestamp) or "unnamed"
 
 
 def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
     turns: list[Turn] = []
     tools: dict[str, ToolCall] = {}
-    refusal = ""
+    refusal, work = "", _Work()
     for line in decoded(lines, _decode):
         stamp = text_of(line.timestamp)
-        if _begins(line):
+        if work.begins(line):
             _refused(turns, refusal)
             refusal, tools = "", {}
             turns.append(
@@ -142,6 +165,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
                     branch=facts.get("branch", ""),
                 )
             )
+            _run(turns[-1], tools, line)
         elif not turns:
             continue
         elif line.type == "tool.execution_start":  # also of a sub-agent
@@ -150,13 +174,16 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
             continue
         elif _is_own(line):
             turns[-1].add_prompt(_words(line))
+            _run(turns[-1], tools, line)
         elif line.type == "assistant.message":
             turns[-1].ended = stamp or turns[-1].ended
             _answer(turns[-1], tools, line)
             refusal = ""
-        elif line.type == "tool.execution_complete" and not line.get("isUserRequested"):
+        elif line.type == "tool.execution_complete":
             turns[-1].ended = stamp or turns[-1].ended
             _result(tools, line)
+            if turns[-1].turn == line.get("toolCallId"):
+                turns[-1].status = "done"
         elif line.type == "session.error":
             refusal = text_of(line.get("message")) or "refused"
         elif line.type == "abort":
@@ -187,6 +214,14 @@ def _answer(turn: Turn, tools: dict[str, ToolCall], line: _Line) -> None:
     for request in tables_of(line.get("toolRequests")):
         call = turn.use(request.get("name"), request.get("arguments"))
         tools[text_of(request.get("toolCallId"))] = call
+
+
+def _run(turn: Turn, tools: dict[str, ToolCall], line: _Line) -> None:
+    """Add the command if the person ran one."""
+    if line.type == "tool.user_requested":
+        call = ToolCall(text_of(line.get("toolName")), input_text(line.get("arguments")))
+        turn.call(call)
+        tools[text_of(line.get("toolCallId"))] = call
 
 
 def _result(tools: dict[str, ToolCall], line: _Line) -> None:
