@@ -278,3 +278,49 @@ def test_records_that_are_written_twice_are_read_once(tmp_path, agent):
 def test_equal_records_without_an_id_or_a_time_are_all_read():
     text = b'{"role":"user","message":{"content":"go on"}}\n' * 2
     assert len(list(records(io.BytesIO(text)))) == 2
+
+
+WIDE = ["utf-16-le", "utf-16-be"]
+WIDE_ROWS = [row.replace("“ü”", "上Ċਅ😀“ü”") for row in ROWS]  # bytes of theirs look like line ends
+
+
+@pytest.mark.parametrize("mark", ["\ufeff", ""], ids=["BOM", "no BOM"])
+@pytest.mark.parametrize("form", WIDE)
+def test_lines_in_utf_16_are_read_at_their_own_place(form, mark):
+    data = (
+        (mark + "\r\n".join([*WIDE_ROWS[:2], "", *WIDE_ROWS[2:4], ""])).encode(form)
+        + E
+        + b"\n"
+        + F
+        + b"\n"
+    )
+    rows, places, skipped = read(data)
+    assert (rows, skipped) == ([0, 1, 2, 3, 4, 5], {})
+    for number, place in enumerate(places):
+        assert read(data, place)[0] == rows[number:]
+        assert read(data, 0, place)[0] == rows[:number]
+    said = [json.loads(raw)["message"]["text"] for _, _, raw in records(io.BytesIO(data))]
+    assert said[:4] == [json.loads(row)["message"]["text"] for row in WIDE_ROWS[:4]]
+
+
+@pytest.mark.parametrize("form", WIDE)
+def test_a_torn_line_in_utf_16_is_counted(form):
+    data = f"{WIDE_ROWS[0][:90]}\n{WIDE_ROWS[1]}\n{WIDE_ROWS[2][:50]}".encode(form)
+    assert (read(data)[0], read(data)[2]) == ([1], {"(not JSON)": 2})
+
+
+def test_lines_that_powershell_appends_to_a_file_are_read():
+    assert read(A + b"\n" + f"\ufeff{ROWS[1]}\r\n".encode("utf-16-le") + C + b"\n")[0] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("agent", ["claude-code", "codex", "copilot", "gemini", "pi", "qwen"])
+@pytest.mark.parametrize("form", WIDE)
+def test_sessions_in_utf_16_give_the_same_turns(tmp_path, agent, form):
+    samples = [file for file in SAMPLES if agent in file.parts and file.stem[:1].isdigit()]
+    for sample in samples:
+        wide = tmp_path / sample.name
+        wide.write_bytes(("\ufeff" + sample.read_text()).encode(form))
+        one, other = (locate.open_session(locate.recognise(str(path))) for path in (sample, wide))
+        assert other.turns() == one.turns() and other.unknown == one.unknown, sample
+        assert other.turns(1) == one.turns(1)
+        assert [other.find(name) for name in one.ids] == list(range(len(one.ids)))

@@ -16,6 +16,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import ClassVar
 
@@ -269,8 +270,9 @@ class JsonlConversation(Conversation):
             open(self.where.path, "rb") as file,
             mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
         ):
-            for blank in ("", " "):
-                pair = f'"{self.line_id}":{blank}"{line}"'.encode()
+            forms = ("utf-8", "utf-16-le", "utf-16-be") if b"\0" in data[:4] else ("utf-8",)
+            for form, blank in product(forms, ("", " ")):
+                pair = f'"{self.line_id}":{blank}"{line}"'.encode(form)
                 if (at := data.rfind(pair)) >= 0:
                     return bisect.bisect_right(self._offsets.starts, at) - 1
         return None

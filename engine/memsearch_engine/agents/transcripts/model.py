@@ -434,7 +434,7 @@ def well_formed(raw: bytes) -> bytes:
 def document(data: bytes) -> object:
     """Decode JSON of any writer.
 
-    Unpaired surrogates, numbers of any size and invalid UTF-8 do not spoil the rest.
+    It may be UTF-16. Unpaired surrogates, numbers of any size and invalid UTF-8 spoil no more.
 
     Raises:
         ValueError, RecursionError: it is not JSON.
@@ -443,7 +443,7 @@ def document(data: bytes) -> object:
     try:
         return msgspec.json.decode(data)
     except msgspec.DecodeError:
-        return json.loads(data.decode("utf-8", "replace"))
+        return json.loads(data.decode(json.detect_encoding(data), "replace"))
 
 
 #: Clients put blocks of their own around and into a prompt. Their tags have a hyphen, an underscore

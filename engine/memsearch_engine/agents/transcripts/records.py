@@ -1,8 +1,8 @@
 """The only splitter of JSON lines, used for all agents.
 
 A crash, a full disk or two writers leave zero bytes, byte order marks, torn records, records that
-share a line, and records that are written twice. Every whole record is read once, and losses are
-counted.
+share a line, and records that are written twice. PowerShell's ``>`` leaves UTF-16, and a client
+may append UTF-8 to it. Every whole record is read once, and losses are counted.
 """
 
 from __future__ import annotations
@@ -29,6 +29,11 @@ _MAX_TRIES = 64
 _BLANK = b" \t\r\n\0"
 _ZERO_IS_NEWLINE = bytes.maketrans(b"\0", b"\n")
 _BOM = b"\xef\xbb\xbf"
+#: A line in UTF-16 up to its record, or a blank one.
+_UTF_16 = re.compile(
+    rb"(?:\xff\xfe)?(?:[ \t]\0)*(?=\{\0(?:[ \t]\0)*\"\0)|(?=\0?\r\0\n)|"
+    rb"(?:\xfe\xff)?(?:\0[ \t])*(?=\0\{(?:\0[ \t])*\0\")"
+)
 _OPENING = re.compile(r'\{[ \t\r\n]*"')
 _ZEROS = re.compile(rb"\0+")
 #: A key that tells a record from an equal one.
@@ -114,8 +119,13 @@ def _all_records(
         raw = file.readline(longest)
         if not raw:
             break
-        is_long = len(raw) == longest and not raw.endswith(b"\n")
+        size, is_long = len(raw), len(raw) == longest and not raw.endswith(b"\n")
         lead, record = (0, b"") if is_long else _alone(raw)
+        wide = _UTF_16.match(raw) if b"\0" in raw[:4] and not is_long else None
+        if wide:
+            lead = wide.end()
+            size, raw = _from_utf_16(file, raw, lead)
+            record = _alone(raw)[1]
         is_whole = bool(record) and _is_object(record)
         if broken.lines and (is_long or is_whole or broken.size > _MAX_JOINED):
             yield from broken.records(stop)
@@ -128,13 +138,42 @@ def _all_records(
             if b"\0" in raw:
                 _count(skipped, ZERO_BYTES)
             yield number, offset + lead, _text(record)
+        elif wide and record:
+            _count(skipped, NOT_JSON)
         elif record or broken.lines:
             broken.add(number, offset, raw)
         elif b"\0" in raw:
             _count(skipped, ZERO_BYTES)
-        number, offset = number + 1, offset + len(raw)
+        number, offset = number + 1, offset + size
     if broken.lines:
         yield from broken.records(stop)
+
+
+def _from_utf_16(file: Any, line: bytes, start: int) -> tuple[int, bytes]:
+    """Read the rest of a line in UTF-16, in which a byte of a character may look like a line's end.
+
+    Args:
+        line: what was read of it, at least its first character.
+        start: where its first character begins.
+
+    Returns:
+        (its length in bytes, the text from *start* on in UTF-8).
+    """
+    is_big = line[start] == 0
+    while True:
+        is_even = (len(line) - start) % 2 == 0
+        if is_big and is_even and line.endswith(b"\0\n"):
+            break
+        if not is_big and not is_even and line.endswith(b"\n"):
+            line += file.read(1)
+            if line.endswith(b"\0"):
+                break
+        more = file.readline()
+        line += more
+        if not more or len(line) > MAX_LINE:
+            break
+    text = line[start:].decode("utf-16-be" if is_big else "utf-16-le", "replace")
+    return len(line), text.encode()
 
 
 class _Object(msgspec.Struct):
