@@ -85,11 +85,12 @@ def fill(root: Path, made: Demo, end: date) -> None:
 
 
 def _archive(home: Home, made: Demo, end: date) -> None:
-    """Archive the conversations that no agent of the demo stores."""
+    """Archive conversations as capture does; older ones of agents without sessions are lost."""
     with contextlib.closing(Archive(home)) as archive:
         for story in made.captured:
-            is_archived = story.id in _LESSONS or story.tools or story.day < _ARCHIVED_DAYS
-            if story.agent != "claude-code" and is_archived:
+            has_session = story.agent == "claude-code"
+            is_recent = story.tools or story.day < _ARCHIVED_DAYS
+            if has_session or is_recent or story.id in _LESSONS:
                 archive.put(_turn(story, made.projects[story.project], end))
 
 

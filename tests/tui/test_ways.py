@@ -258,6 +258,7 @@ def test_the_notes_of_the_demo_lie_before_now():
 def test_the_demo_has_a_long_conversation_and_weeks_of_activity(tmp_path, monkeypatch):
     from datetime import date
 
+    from memsearch_engine.agents.transcripts.evidence import Archive
     from memsearch_engine.capture.ledger import CaptureLedger
     from memsearch_engine.core.llm import spend
 
@@ -284,6 +285,10 @@ def test_the_demo_has_a_long_conversation_and_weeks_of_activity(tmp_path, monkey
         for path in tmp_path.rglob("*.jsonl")
     ]
     assert max(lines) > 20
+    stored = {turn.session_id for turn in made.captured if turn.agent == "claude-code"}
+    archive = Archive(home)
+    assert stored <= {session for _, session in archive.turns()}, "known prompts at the first index"
+    archive.close()
     with Memory(str(made.projects["orders-api"]), home=home) as memory:
         injected = memory.injection.log()
         assert {note.outcome for receipt in injected for note in receipt.notes} == {"", "cited"}
