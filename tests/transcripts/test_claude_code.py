@@ -177,3 +177,14 @@ def test_a_reminder_before_the_users_words_does_not_take_them_away(tmp_path):
     turns = claude_code.open_session(claude_code.at(file)).turns()
     assert [turn.user.strip() for turn in turns] == ["Pin foo below 2.0", "Rename the loader"]
     assert "done 0" in turns[0].assistant
+
+
+def test_lines_that_the_client_keeps_beside_the_conversation_are_known(tmp_path):
+    kinds = "progress ai-title pr-link agent-color worktree-state content-replacement tag".split()
+    rows = [{"type": kind, "sessionId": "s"} for kind in kinds]
+    noted = "<user-memory-input>always use tabs</user-memory-input>"
+    rows.append({"type": "user", "uuid": "u", "sessionId": "s", "message": {"content": noted}})
+    file = tmp_path / "s.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    session = read(file)
+    assert ([turn.user for turn in session.turns()], session.unknown) == (["#always use tabs"], {})

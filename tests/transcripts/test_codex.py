@@ -239,3 +239,14 @@ def test_codex_the_person_s_words_about_an_order_are_no_order(tmp_path):
         event("task_complete", turn_id="a"),
     )
     assert said.ids == []
+
+
+def test_codex_a_turn_that_only_an_error_answers_has_failed(tmp_path):
+    error = event("error", message="Codex ran out of room in the model's context window.")
+    lines = [event("task_started", turn_id="a"), event("user_message", message="go"), error]
+    ended = event("task_complete", turn_id="a", last_agent_message=None)
+    (turn,) = rollout(tmp_path, *lines, ended).turns()
+    assert (turn.status, turn.assistant) == ("failed", error["payload"]["message"])
+    tried_again = [event("agent_message", message="Done."), {**ended}]
+    tried_again[1]["payload"] = {**ended["payload"], "last_agent_message": "Done."}
+    assert rollout(tmp_path, *lines, *tried_again).turns()[0].status == "done"

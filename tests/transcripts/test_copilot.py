@@ -152,3 +152,13 @@ def test_copilot_a_command_that_the_person_ran_is_a_turn(tmp_path):
         ("pwd", "", False),
     ]
     assert said.turns(1, 3) == turns[1:3]
+
+
+def test_copilot_s_sessions_of_2025_are_files(tmp_path):
+    head = {"type": "session.start", "data": {"sessionId": "s1", "context": {"cwd": "/p"}}}
+    asked = {"type": "user.message", "data": {"content": "go"}, "timestamp": "2025-12-01T09:00:00Z"}
+    (tmp_path / "s1.jsonl").write_text(json.dumps(head) + "\n" + json.dumps(asked) + "\n")
+    (found,) = copilot.sessions(tmp_path, [])
+    (turn,) = copilot.open_session(found).turns()
+    assert (turn.session, turn.user, turn.cwd) == ("s1", "go", "/p")
+    assert copilot.locate(tmp_path, "s1") is not None

@@ -71,3 +71,34 @@ def test_gemini_s_folder_is_read_with_care(tmp_path):
         (turn,) = gemini.open_session(gemini.at(file)).turns()
         assert turn.cwd == root
     assert turn.assistant == "Done." and len(turn.tools) == 2 and turn.outside
+
+
+def test_words_that_gemini_s_client_puts_around_a_hint_or_sends_itself_are_no_prompt(tmp_path):
+    def steered(words: str) -> dict[str, str]:
+        text = (
+            f"User steering update:\n<user_input>\n{words}\n</user_input>\nInternal instruction: x"
+        )
+        return {"text": text}
+
+    final = "You have one final chance to complete the task with a short grace period. You MUST"
+    answer = {"functionResponse": {"id": "c", "response": {}}}
+    prompts = [
+        [{"text": "one"}],
+        [steered("use tabs"), answer],
+        [{"text": f"You have exceeded the time limit. {final}"}],
+        [{"text": f"You have exceeded the maximum number of turns. {final}"}],
+        [steered("and test it")],
+    ]
+    lines: list[dict] = [{"sessionId": "s", "kind": "main"}]
+    for number, content in enumerate(prompts):
+        said = {"id": f"g{number}", "timestamp": "t", "type": "gemini", "content": f"{number}."}
+        lines.append({"id": f"u{number}", "timestamp": "t", "type": "user", "content": content})
+        lines.append(said)
+    file = tmp_path / "session-s.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    session = gemini.open_session(gemini.at(file))
+    assert (session.ids, session.unknown) == (["u0", "u4"], {})
+    assert [(turn.user, turn.assistant) for turn in session.turns()] == [
+        ("one\n\nuse tabs", "0.\n\n1.\n\n2.\n\n3."),
+        ("and test it", "4."),
+    ]

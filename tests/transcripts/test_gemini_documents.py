@@ -121,3 +121,13 @@ def test_a_folder_above_a_session_may_be_a_link(tmp_path, linked):
     (tmp_path / linked).symlink_to(tmp_path / "disk")
     (found,) = all_sessions("gemini", AgentFolders({"gemini": [tmp_path / ".gemini" / "tmp"]}))
     assert [turn.cwd for turn in gemini.open_session(found).turns()] == ["/home/ana/proj"]
+
+
+@pytest.mark.parametrize("form", ["utf-8-sig", "utf-16"])
+def test_a_document_with_a_byte_order_mark_is_read(tmp_path, form):
+    chats = tmp_path / "abc" / "chats"
+    chats.mkdir(parents=True)
+    data = {"sessionId": SESSION, "messages": [message(1, "user", "Runde „halb“")]}
+    (chats / NAME).write_text(json.dumps(data, ensure_ascii=False), encoding=form)
+    session = gemini.open_session(gemini.at(chats / NAME))
+    assert [turn.user for turn in session.turns()] == ["Runde „halb“"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import sqlite3
 
 import pytest
 from memsearch_engine.agents.transcripts.locate import unread_files
@@ -71,6 +72,30 @@ def test_a_file_among_sessions_that_no_reader_knows_is_listed(tmp_path, agent, f
     assert unread_files(agent, AgentFolders({agent: [root]})) == [
         (file, "no known name of a session")
     ]
+
+
+@pytest.mark.parametrize(
+    ("agent", "name"),
+    [
+        ("copilot", "history-session-state/session_x_17.json"),
+        ("qwen", "tmp/0f/chats/session-2025-10-01T10-00-x.json"),
+        ("opencode", "theirs/storage/session/0f/ses_2.json"),
+    ],
+)
+def test_sessions_of_older_versions_are_listed(tmp_path, agent, name):
+    root, file = tmp_path / "theirs", tmp_path / name
+    file.parent.mkdir(parents=True)
+    root.mkdir(exist_ok=True)
+    file.write_text("{}")
+    if agent == "opencode":
+        (file.parent / "ses_1.json").write_text("{}")  # the client took it over
+        with contextlib.closing(sqlite3.connect(root / "opencode.db")) as db:
+            db.executescript(
+                "CREATE TABLE session(id, parent_id, time_created, time_updated);"
+                "INSERT INTO session VALUES ('ses_1', NULL, 1, 1);"
+            )
+    found = unread_files(agent, AgentFolders({agent: [root]}))
+    assert found == [(str(file), "no known name of a session")]
 
 
 def test_a_session_without_a_readable_turn_is_listed(tmp_path):

@@ -212,6 +212,21 @@ def test_codex_turns_that_were_rolled_back_are_replaced_by_the_next(
     assert replaced(codex.open_session(codex.at(file))) == expected
 
 
+def test_turns_that_codex_rolled_back_are_counted_once_by_an_index_that_is_read_on(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(jsonl, "_WORTH_AN_INDEX", 1)
+    file = tmp_path / "rollout-x.jsonl"
+    rows: list[dict] = [{"type": "session_meta", "payload": {"id": "s", "x": "x" * jsonl._HEAD}}]
+    for number, what in enumerate(["a", "b", "c", 1, "C"]):
+        back = {"type": "thread_rolled_back", "num_turns": what}
+        payload = {"type": "user_message", "message": what} if isinstance(what, str) else back
+        rows.append({"timestamp": stamp(number), "type": "event_msg", "payload": payload})
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        session = codex.open_session(codex.at(file), tmp_path / "cache")
+    assert replaced(session) == {"c": "C"}
+
+
 #: Prompts, each after the prompt before it; ``("back", n)``: a rewind to before the n-th prompt.
 _REWINDS = [
     (["a", "b", "c"], {}),

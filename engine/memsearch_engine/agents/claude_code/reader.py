@@ -62,9 +62,12 @@ _LINES = frozenset(
     "user assistant system summary attachment queue-operation file-history-snapshot".split()
 )
 _KNOWN = frozenset(
-    "user assistant system attachment queue-operation last-prompt atis-latch mode "
-    "cost-state tools-used api-request-shape api-request-blob api-request summary "
-    "file-history-snapshot custom-title agent-name permission-mode".split()
+    "user assistant system attachment queue-operation last-prompt atis-latch mode progress tag "
+    "cost-state tools-used api-request-shape api-request-blob api-request summary relocated "
+    "file-history-snapshot file-history-delta attribution-snapshot content-replacement ai-title "
+    "custom-title agent-name agent-color agent-setting permission-mode memory-mode pr-link "
+    "isolation-latch frame-link bridge-session worktree-state continued-in ended-by-model "
+    "fork-context-ref observer-ref".split()
 )
 #: The beginnings of user lines that the client or another session wrote.
 _MACHINE = re.compile(
@@ -79,6 +82,8 @@ _NOT_A_PERSON = ("task_notification", "task-notification", "peer", "coordinator"
 #: Blocks that the client and IDEs put before or after the person's words, in the same line.
 _ADDED = "system-reminder|ide_[a-z_]{1,40}"
 _SHELL_INPUT = re.compile(r"\s*<bash-input>(.*)</bash-input>\s*\Z", re.S)
+#: What the person noted with ``#``, in versions of 2025.
+_MEMORY_INPUT = re.compile(r"\s*<user-memory-input>(.*)</user-memory-input>\s*\Z", re.S)
 _SHELL_OUTPUT = re.compile(r"<bash-(?:stdout|stderr)>(.*?)</bash-(?:stdout|stderr)>", re.S)
 _SYNTHETIC = "<synthetic>"
 #: A message from a server: a chat, a webhook.
@@ -336,6 +341,8 @@ def _prompt(line: _Line, last: _Line | None) -> str | None:
         return _called(text)
     if typed := _SHELL_INPUT.match(text):
         return f"!{typed[1].strip()}"
+    if noted := _MEMORY_INPUT.match(text):
+        return f"#{noted[1].strip()}"
     if _MACHINE.match(text):
         return None
     return text if text.strip() else attached(content) or None

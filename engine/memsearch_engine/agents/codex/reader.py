@@ -46,6 +46,7 @@ from memsearch_engine.agents.transcripts.model import (
     table_of,
     tables_of,
     text_of,
+    value_of,
     without_blocks,
 )
 from memsearch_engine.agents.transcripts.readers import FileReader
@@ -153,7 +154,6 @@ def _id(text: str) -> str:
 class _Scanner(Scanner):
     def __init__(self) -> None:
         super().__init__()
-        self._rolled_back = 0  # turns that the person took back since the last turn
         self._begun = -1  # offset at which the open task began
         self._task = ""
         self._prompts = 0
@@ -161,8 +161,8 @@ class _Scanner(Scanner):
 
     def feed(self, offset: int, raw: bytes) -> tuple[str, int] | None:
         found = self._turn(offset, raw)
-        if found and self._rolled_back:
-            self.after[found[0]], self._rolled_back = self.after.pop(""), 0
+        if found and "" in self.after:
+            self.after[found[0]] = self.after.pop("")
         return found
 
     def _turn(self, offset: int, raw: bytes) -> tuple[str, int] | None:
@@ -187,8 +187,7 @@ class _Scanner(Scanner):
             self._begun, self._task, self._has_message = offset, text_of(kind.turn_id), False
             return None
         if kind.type == "thread_rolled_back" and isinstance(kind.num_turns, int):
-            self._rolled_back += max(kind.num_turns, 0)
-            self.after[""] = str(self._rolled_back)
+            self.after[""] = str(int(self.after.get("", 0)) + max(kind.num_turns, 0))
         if not _is_user(kind):
             return None
         if not self._has_message:
@@ -374,7 +373,8 @@ def _event(now: _Reading, kind: str, payload: dict[str, Any], stamp: str) -> Non
         turn.say(text_of(payload.get("message")))
     elif kind == "task_complete":
         error = payload.get("error")
-        now.ended = "failed" if error else "done"
+        is_failed = now.ended == "failed" and not payload.get("last_agent_message")
+        now.ended = "failed" if error or is_failed else "done"
         if error:
             turn.say(text_of(error.get("message")) if isinstance(error, dict) else text_of(error))
         elif not turn.assistant:
@@ -467,13 +467,8 @@ def _item(now: _Reading, kind: str, payload: dict[str, Any]) -> None:
 
 def _arguments(payload: dict[str, Any]) -> str:
     value = payload.get("arguments", payload.get("input", payload.get("action")))
-    if isinstance(value, str):
-        try:
-            decoded = msgspec.json.decode(value)
-        except msgspec.DecodeError:
-            return value
-        return input_text(decoded) if isinstance(decoded, dict) else value
-    return input_text(value)
+    decoded = value_of(value)
+    return input_text(decoded if isinstance(decoded, dict) or not isinstance(value, str) else value)
 
 
 def _output(value: Any) -> tuple[str, bool]:
@@ -483,20 +478,14 @@ def _output(value: Any) -> tuple[str, bool]:
         failed = value.get("success") is False
         value = value.get("content", value.get("output"))
     text = blocks_text(value, ("text", "input_text", "output_text"))
-    if text.startswith('{"output"'):  # an older format: JSON inside the string
-        try:
-            inner = msgspec.json.decode(text)
-            text, code = (
-                text_of(inner.get("output")),
-                (inner.get("metadata") or {}).get("exit_code"),
-            )
-            return text, code not in (0, None)
-        except (msgspec.DecodeError, AttributeError):
-            pass
+    # an older format: JSON inside the string
+    if text.startswith('{"output"') and (inner := table_of(value_of(text))):
+        code = table_of(inner, "metadata").get("exit_code")
+        return text_of(inner.get("output")), code not in (0, None)
     if _REJECTED.fullmatch(text):
         failed = True
-    elif code := _EXIT.search(text[:400]):
-        failed = (code[1] or code[2]) != "0"
+    elif exited := _EXIT.search(text[:400]):
+        failed = (exited[1] or exited[2]) != "0"
     output = _PREAMBLE.sub("", text, count=1)
     is_printed = failed and output != text and _REJECTED.fullmatch(output)
     return text if is_printed else output, failed

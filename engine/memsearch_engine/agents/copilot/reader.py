@@ -29,6 +29,7 @@ from memsearch_engine.agents.transcripts.model import (
     Turn,
     brings_outside,
     count_unknown_tag,
+    fail_last,
     input_text,
     table_of,
     tables_of,
@@ -42,7 +43,8 @@ _FILE = "events.jsonl"
 _KNOWN = frozenset(
     (
         "session user assistant tool hook skill subagent system model abort permission "
-        "external_tool elicitation command exit_plan_mode mcp"
+        "external_tool elicitation command commands exit_plan_mode mcp user_input sampling "
+        "pending_messages auto_mode_switch capabilities"
     ).split()
 )
 #: After these events the agent no longer works.
@@ -150,7 +152,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
     for line in decoded(lines, _decode):
         stamp = text_of(line.timestamp)
         if work.begins(line):
-            _refused(turns, refusal)
+            fail_last(turns, refusal)
             refusal, tools = "", {}
             turns.append(
                 Turn(
@@ -188,7 +190,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
             refusal = text_of(line.get("message")) or "refused"
         elif line.type == "abort":
             turns[-1].status = "interrupted"
-    _refused(turns, refusal)
+    fail_last(turns, refusal)
     return turns
 
 
@@ -201,12 +203,6 @@ def _brings_outside(line: _Line) -> bool:
     if server:
         return server != "memsearch"
     return brings_outside(text_of(line.get("toolName")), input_text(line.get("arguments")))
-
-
-def _refused(turns: list[Turn], refusal: str) -> None:
-    """Record the refusal of the model as the end of the last turn."""
-    if turns:
-        turns[-1].fail(refusal)
 
 
 def _answer(turn: Turn, tools: dict[str, ToolCall], line: _Line) -> None:
@@ -250,12 +246,9 @@ class Reader(FileReader):
 
     agent = "copilot"
     compaction_mark = b'"type":"session.compaction_complete"'
-    patterns = ("{}/" + _FILE,)
+    patterns = ("{}/" + _FILE, "{}.jsonl")  # in 2025 a session was a file
+    older = ("history-session-state/*.json",)
     conversation = CopilotConversation
-
-    def files(self, folder: Path, session: str = "") -> Iterable[Path]:
-        """Return the files that may hold a session, or all sessions if none is named."""
-        return (file for file in super().files(folder, session) if file.is_file())
 
     def order(self, file: Path) -> tuple[str, str]:
         """Return the sort key of a session's file."""

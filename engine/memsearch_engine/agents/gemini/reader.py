@@ -74,6 +74,8 @@ _MACHINE = (
     _SUMMARY,
     "System: Potential loop detected",
     "You have stopped calling tools without finishing",
+    "You have exceeded the time limit. You have one final chance",
+    "You have exceeded the maximum number of turns. You have one final chance",
 )
 _WRAPPED = re.compile(
     r"<untrusted_context>\n(?:Output: )?(.*?)(?:\nProcess Group PGID: "
@@ -91,6 +93,8 @@ _SKILL = "activate_skill"
 _HASH = re.compile(r"[0-9a-f]{64}")
 _MAX_ROOT, _MAX_DOCUMENT = 8192, 256 << 20
 _DOCUMENT = re.compile(r"session-\d{4}-\d\d-\d\dT\d\d-\d\d-[^/]+\.json")
+#: Words that the person sent while the model worked, with the client's text around them.
+_STEERED = re.compile(r"User steering update:\n<user_input>\n(.*?)\n</user_input>\n.*", re.S)
 #: The beginning of the part of a prompt with the files that it names.
 _FILES = "\n--- Content from referenced files"
 
@@ -209,14 +213,12 @@ def _document(path: str | os.PathLike[str]) -> list[bytes]:
 
 
 class _Scanner(Scanner):
-    _cut = ""  # the first message that a rewind took back since the last turn
-
     def feed(self, offset: int, raw: bytes) -> tuple[str, int] | None:
         line = _decode(raw)
         if cut := text_of(line.cut):
-            self.after[""] = self._cut = cut
-        if (found := self._turn(offset, line)) and self._cut:
-            self.after[found[0]], self._cut = self.after.pop(""), ""
+            self.after[""] = cut
+        if (found := self._turn(offset, line)) and "" in self.after:
+            self.after[found[0]] = self.after.pop("")
         return found
 
     def _turn(self, offset: int, line: _Line) -> tuple[str, int] | None:
@@ -233,11 +235,16 @@ class _Scanner(Scanner):
             return None
         words = _words(line)
         count_unknown_tag(self.unknown, words)
-        return (_name(line), offset) if words else None
+        return (_name(line), offset) if words and not _has_results(line) else None
 
 
 def _name(line: _Line) -> str:
     return text_of(line.id) or text_of(line.timestamp)
+
+
+def _has_results(line: _Line) -> bool:
+    """Return whether the message answers calls of tools, so that it belongs to the turn."""
+    return any("functionResponse" in part for part in tables_of(line.content))
 
 
 def _texts(content: Any) -> list[str]:
@@ -250,7 +257,7 @@ def _words(line: _Line) -> str:
     """Return what the person typed, ``""`` if the message is not the person's."""
     if line.type != "user":
         return ""
-    texts = [without_blocks(text, _BLOCKS) for text in _texts(line.content)]
+    texts = [_STEERED.sub(r"\1", without_blocks(text, _BLOCKS)) for text in _texts(line.content)]
     own = [
         text for text in takewhile(lambda text: not text.startswith(_FILES), texts) if text.strip()
     ]
@@ -269,7 +276,9 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
     is_halted = False
     for line in decoded(lines, _decode):
         stamp = text_of(line.timestamp)
-        if words := _words(line):
+        if (words := _words(line)) and turns and _has_results(line):
+            turns[-1].add_prompt(words)
+        elif words:
             tools, answered, is_halted = {}, set(), False
             session = facts.get("session", "")
             turns.append(

@@ -66,21 +66,16 @@ _decode = msgspec.json.Decoder(_Line).decode
 
 
 class _Scanner(Scanner):
-    def __init__(self) -> None:
-        super().__init__()
-        self._undone = 0  # turns that the person took back since the last turn
-
     def feed(self, offset: int, raw: bytes) -> tuple[str, int] | None:
         line = _decode(raw)
         if text_of(line.type).partition(".")[0] not in _KNOWN:
             self.count(line.type)
         if line.type == "context.undo" and isinstance(line.count, int):
-            self._undone += max(line.count, 0)
-            self.after[""] = str(self._undone)
+            self.after[""] = str(int(self.after.get("", 0)) + max(line.count, 0))
         if line.type != "turn.prompt" or not _words(line):
             return None
-        if self._undone:
-            self.after[_name(line)], self._undone = self.after.pop(""), 0
+        if "" in self.after:
+            self.after[_name(line)] = self.after.pop("")
         return _name(line), offset
 
 

@@ -66,6 +66,8 @@ _HEARTBEAT = re.compile(
     r"Run the following periodic tasks \(only those due|Pre-compaction memory flush\. |"
     r"A new session was started via /new or /reset\. "
 )
+#: What the gateway sends in place of a prompt when it tries another model.
+_RETRY = "Continue where you left off. The previous model attempt failed or timed out."
 #: The beginning of a message of another session.
 _INTER_SESSION = "[Inter-session message]"
 #: The beginning of messages of other people.
@@ -79,7 +81,8 @@ _METADATA = re.compile(
     # without the lookaheads, a bracket that does not end takes quadratic time
     r"\[(?=[^\]\n]*\])(?:[^\W\d][^\]\n]* )?(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) "
     r"\d{4}-\d\d-\d\d(?:T\d\d:\d\dZ| \d\d:\d\d [A-Z][\w+:-]*)\]\s*|"
-    r"\[cron:[^\]\n]+\]\s*|"
+    r"\[cron:[^\]\n]+\]\s*|\[Retry after the previous model attempt failed or timed out\]\s*|"
+    r"Note: The previous agent run was aborted by the user\. Resume carefully [^\n]*\s*|"
     r"\[(?=[^\]\n]*\])"
     # labels of older versions, which wrote no weekday; "LINE" is also a word of logs
     r"(?:WebChat|WhatsApp|Telegram|Signal|Slack|Discord|Google Chat|iMessage|(?:Microsoft )?Teams|"
@@ -107,7 +110,7 @@ _CONTEXT = re.compile(
     r"\[message_id: [^\]\n]*\]\s*\Z)"
 )
 #: The name of a session's file after the session was restarted.
-_FILE = re.compile(r"(.+?)\.jsonl(?:\.reset\.[^/]+)?")
+_FILE = re.compile(r"(.+?)(?<!\.trajectory)\.jsonl(?:\.reset\.[^/]+)?")
 
 
 class OpenClawConversation(Conversation):
@@ -215,18 +218,20 @@ def _prompt(event: dict[str, Any]) -> str:
     origin = table_of(message, "provenance")
     if message.get("role") != "user" or origin.get("kind") == "internal_system":
         return ""
-    sent = blocks_text(message.get("content"))
-    text = _CONTEXT.split(_METADATA.sub("", sent), maxsplit=1)[0].rstrip()
-    if _HEARTBEAT.match(text) or _is_of_another_session(message):
+    text = _CONTEXT.split(_own_text(message), maxsplit=1)[0].rstrip()
+    if _HEARTBEAT.match(text) or text.startswith(_RETRY) or _is_of_another_session(message):
         return ""
-    media = "[attachment]" if "[media attached" in sent else ""
+    media = "[attachment]" if "[media attached" in blocks_text(message.get("content")) else ""
     return text or attached(message.get("content")) or media
 
 
 def _is_of_another_session(message: dict[str, Any]) -> bool:
     kind = table_of(message, "provenance").get("kind")
-    text = _METADATA.sub("", blocks_text(message.get("content")))
-    return kind == "inter_session" or text.startswith(_INTER_SESSION)
+    return kind == "inter_session" or _own_text(message).startswith(_INTER_SESSION)
+
+
+def _own_text(message: dict[str, Any]) -> str:
+    return _METADATA.sub("", blocks_text(message.get("content")))
 
 
 def _has_messages_of_others(message: dict[str, Any]) -> bool:
@@ -250,7 +255,7 @@ def _parse(events: Iterable[dict[str, Any]], facts: dict[str, str]) -> list[Turn
         if role == "user" and _is_of_another_session(message):
             if turn is not None:
                 turn.outside = True
-        elif role == "user":
+        elif role == "user" and not _own_text(message).startswith(_RETRY):
             tools, turn = {}, None
             if prompt := _prompt(event):
                 sent = stamp(message.get("timestamp")) or when

@@ -36,6 +36,7 @@ from memsearch_engine.agents.transcripts.model import (
     attached,
     blocks_text,
     count_unknown_tag,
+    fail_last,
     set_result,
     tables_of,
     text_of,
@@ -204,7 +205,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
             if turns and is_typed_ahead:
                 turns[-1].add_prompt(words)
                 continue
-            _refused(turns, refusal)
+            fail_last(turns, refusal)
             refusal, tools = "", {}
             turns.append(
                 Turn(
@@ -227,7 +228,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
             turns[-1].ended = stamp or turns[-1].ended
             output = _output(fields.get("content"))
             set_result(tools, fields.get("toolCallId"), output, fields.get("isError") is True)
-    _refused(turns, refusal)
+    fail_last(turns, refusal)
     return turns
 
 
@@ -258,12 +259,6 @@ def _answer(turn: Turn, tools: dict[str, ToolCall], reply: dict[str, Any]) -> st
         "done" if has_text and ended not in ("toolUse", "aborted", "error") else "interrupted"
     )
     return text_of(reply.get("errorMessage")) or "refused" if ended == "error" else ""
-
-
-def _refused(turns: list[Turn], refusal: str) -> None:
-    """Record the refusal of the model as the end of the last turn."""
-    if turns:
-        turns[-1].fail(refusal)
 
 
 def _output(content: object) -> str:

@@ -31,6 +31,7 @@ from memsearch_engine.agents.transcripts.model import (
     Turn,
     attached,
     count_unknown_tag,
+    fail_last,
     table_of,
     tables_of,
     text_of,
@@ -188,7 +189,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
             command = _command(line)
             typed = typed if command is None else command
         if _begins(line):
-            _refused(turns, refusal)
+            fail_last(turns, refusal)
             refusal, tools, stamp = "", {}, text_of(line.timestamp)
             turns.append(
                 Turn(
@@ -221,14 +222,8 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
             refusal = text_of(line.measured.get("error_message"))
         if turn.status == "done":  # it was tried again and answered
             refusal = ""
-    _refused(turns, refusal)
+    fail_last(turns, refusal)
     return turns
-
-
-def _refused(turns: list[Turn], refusal: str) -> None:
-    """Record the refusal of the model as the end of the last turn."""
-    if refusal and turns and turns[-1].status != "done":
-        turns[-1].fail(refusal)
 
 
 def _command(line: _Line) -> str | None:
@@ -300,6 +295,7 @@ class Reader(FileReader):
     agent = "qwen"
     compaction_mark = b'"subtype":"chat_compression"'
     patterns = ("*/chats/{}.jsonl", "*/chats/archive/{}.jsonl")
+    older = ("tmp/*/chats/*.json",)
     conversation = QwenConversation
 
     def wrote(self, line: dict[str, Any]) -> bool:

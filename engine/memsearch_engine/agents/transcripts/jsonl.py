@@ -369,7 +369,7 @@ def _scanned(path: str, scan: Scanner, known: Offsets) -> Offsets:
         before = known.before
         scan.unknown.update(before)
         scan.aliases.update(known.aliases)
-        scan.after.update(known.after)
+        scan.after.update({turn: line for turn, line in known.after.items() if turn})
     for offset, raw in lines(path, known.starts[-1] if known.ids else 0, None, scan.unknown):
         try:
             turn = scan.feed(offset, raw)

@@ -283,6 +283,12 @@ class MessageReader(DatabaseReader):
         """Whether a file of that name can be one of the agent's databases."""
         return name.endswith(".db")
 
+    def unknown_files(self, folder: Path) -> Iterator[str]:
+        """Yield JSON files of sessions that the client did not take over into its database."""
+        if old := sorted(folder.glob("storage/session/*/*.json")):
+            known = {session.session for session in self.sessions(folder, [])}
+            yield from (str(file) for file in old if file.stem not in known)
+
     def listed(self, db: Any) -> Iterator[tuple[Any, float, int]]:
         """Yield (id, last change in seconds since 1970, size in bytes or 0) of each session."""
         for name, updated in db.execute(

@@ -237,6 +237,12 @@ class Turn(msgspec.Struct):
             yield self.assistant
 
 
+def fail_last(turns: list[Turn], reason: str) -> None:
+    """Mark the last turn as refused; see ``Turn.fail``."""
+    if turns:
+        turns[-1].fail(reason)
+
+
 class Session(msgspec.Struct, frozen=True):
     """A session as its agent stores it.
 

@@ -13,16 +13,19 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
-import msgspec
-
-from memsearch_engine.agents.transcripts.model import Conversation, Session, well_formed
+from memsearch_engine.agents.transcripts.model import (
+    Conversation,
+    Session,
+    table_of,
+    value_of,
+)
 from memsearch_engine.agents.transcripts.records import records
 from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import UsageError
 
 #: Names of files beside sessions that are likely to contain sessions.
 _LIKE_A_SESSION = re.compile(r".+\.jsonl?(?:[.~-].*)?", re.S)
-_NO_SESSION = (".lock", ".tmp")
+_NO_SESSION = (".lock", ".tmp", ".trajectory.jsonl", ".trajectory-path.json")
 _LOOKED_AT = 80  # lines that are inspected if the file's name is ambiguous
 _LONGEST_LOOKED_AT = 1 << 20
 
@@ -113,11 +116,14 @@ class FileReader(Reader):
         patterns: glob patterns below the agent's folder; ``{}`` is the session's id.
         parts: the beginning of names of files that belong to a session beside them. None if a
             session has a folder, which contains other files of the agent.
+        older: glob patterns beside the agent's folder of sessions of older versions, which are not
+            read.
     """
 
     ends: ClassVar[tuple[str, ...]] = (".jsonl",)
     patterns: ClassVar[tuple[str, ...]] = ()
     parts: ClassVar[str | None] = None
+    older: ClassVar[tuple[str, ...]] = ()
 
     def files(self, folder: Path, session: str = "") -> Iterable[Path]:
         """Return the files that may hold a session, or all sessions if none is named."""
@@ -154,6 +160,8 @@ class FileReader(Reader):
 
     def unknown_files(self, folder: Path) -> Iterator[str]:
         """Yield files below *folder* that seem to be sessions, with unknown names."""
+        for pattern in self.older:
+            yield from map(str, sorted(folder.parent.glob(pattern)))
         if self.parts is None:
             return
         known = {str(file) for file in self.files(folder) if self.holds(file.name) is not False}
@@ -221,7 +229,7 @@ def reader_of(path: str) -> Reader:
     if maybe:
         with open(path, "rb") as file:
             for _, _, raw in islice(records(file, longest=_LONGEST_LOOKED_AT), _LOOKED_AT):
-                if line := _table(raw):
+                if line := table_of(value_of(raw)):
                     # Ask the strictest reader first. The first one in the registry accepts nearly
                     # any line.
                     for found in reversed(maybe):
@@ -229,14 +237,6 @@ def reader_of(path: str) -> Reader:
                             return found
     known = ", ".join(f"{one.title} writes {one.writes}" for one in agent_registry.everyone())
     raise UsageError(f"{path} is no transcript of an agent that is known", known)
-
-
-def _table(line: bytes) -> dict[str, Any] | None:
-    try:
-        value = msgspec.json.decode(line)
-    except (msgspec.DecodeError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
 
 
 _LOOKED_THROUGH = 8 * 1024 * 1024  # bytes from the end: the summary has just been written
@@ -256,10 +256,6 @@ def last_summary(where: Session) -> str:
     for raw in reversed(lines):
         if reads.compaction_mark not in raw.replace(b" ", b""):
             continue
-        try:
-            line = msgspec.json.decode(well_formed(raw))
-        except (msgspec.DecodeError, RecursionError):
-            continue
-        if isinstance(line, dict) and (found := reads.compaction_summary(line)) is not None:
+        if (found := reads.compaction_summary(table_of(value_of(raw)))) is not None:
             return found
     return ""

@@ -14,13 +14,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
-import msgspec
-
 from memsearch_engine.agents.transcripts.model import (
     Conversation,
     Session,
+    table_of,
     text_of,
-    well_formed,
+    value_of,
 )
 from memsearch_engine.agents.transcripts.readers import FileReader, Reader
 from memsearch_engine.core.migrations import open_readonly
@@ -179,12 +178,7 @@ def moment(text: object) -> float:
 
 def table(value: object) -> dict[str, Any]:
     """Return the JSON object in a text column; ``{}`` for anything else."""
-    try:
-        raw = value.encode("utf-8", "replace") if isinstance(value, str) else value
-        decoded = msgspec.json.decode(well_formed(raw)) if isinstance(raw, bytes) else None
-    except (msgspec.DecodeError, RecursionError):
-        return {}
-    return decoded if isinstance(decoded, dict) else {}
+    return table_of(value_of(value))
 
 
 def stamp(milliseconds: object) -> str:

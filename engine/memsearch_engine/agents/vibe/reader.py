@@ -27,9 +27,9 @@ from memsearch_engine.agents.transcripts.model import (
     any_read_outside,
     blocks_text,
     brings_outside,
-    document,
     input_text,
     is_servers_tool,
+    json_file,
     set_result,
     table_of,
     tables_of,
@@ -72,10 +72,8 @@ def _old_read_outside(folder: Path) -> bool:
 
 
 def _arguments(given: Any) -> str:
-    try:
-        return input_text(document(text_of(given).encode("utf-8", "replace")))
-    except (ValueError, RecursionError):
-        return text_of(given)
+    decoded = value_of(text_of(given))
+    return text_of(given) if decoded is None else input_text(decoded)
 
 
 def _read_outside(sessions: Path, child: str) -> bool:
@@ -121,12 +119,12 @@ def _history(folder: Path) -> tuple[list[dict[str, Any]], dict[str, Any]]:
 
     Names in its files are checked before they are opened.
     """
-    generation = text_of(_table(folder / _CURRENT).get("generation"))
+    generation = text_of(json_file(folder / _CURRENT, _MAX).get("generation"))
     if not _GENERATION.fullmatch(generation):
         return [], {}
-    manifest = _table(folder / "generations" / generation / "manifest.json")
+    manifest = json_file(folder / "generations" / generation / "manifest.json", _MAX)
     state = table_of(
-        _table(folder / "generations" / generation / "projection-state.json"), "snapshot"
+        json_file(folder / "generations" / generation / "projection-state.json", _MAX), "snapshot"
     )
     entries: list[dict[str, Any]] = []
     chunks = table_of(manifest, "projection_state").get("chunks")
@@ -136,7 +134,9 @@ def _history(folder: Path) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     entries += tables_of(table_of(state, "history").get("entries"))
     ended = table_of(state, "latestTurn")
     journal = os.path.basename(text_of(table_of(manifest, "recovery_journal_segment").get("path")))
-    since = manifest.get("snapshot_sequence", _table(folder / _CURRENT).get("snapshot_sequence"))
+    since = manifest.get(
+        "snapshot_sequence", json_file(folder / _CURRENT, _MAX).get("snapshot_sequence")
+    )
     if _JOURNAL.fullmatch(journal):
         ended = _replay(_journal(folder / "journal" / journal, since), entries, ended)
     return entries, ended
@@ -190,17 +190,13 @@ def _value(file: Path) -> Any:
         return None
 
 
-def _table(file: Path) -> dict[str, Any]:
-    return table_of(_value(file))
-
-
 class VibeConversation(WholeConversation):
     """A session in either layout."""
 
     def _load(self) -> None:
         file = Path(self.where.path)
         safe_files.read(file, _MAX)  # raises if it is not a file
-        meta = _table(file.parent / _META)
+        meta = json_file(file.parent / _META, _MAX)
         self.session = text_of(meta.get("session_id")) or self.session
         self.parent = "" if meta else "(a sub-agent's)"
         self._cwd = text_of(table_of(meta, "environment").get("working_directory"))
@@ -314,7 +310,7 @@ class Reader(FileReader):
 
     def session_of(self, path: Path) -> str:
         """Return the id of the session in a file."""
-        return text_of(_table(path.parent / _META).get("session_id")) or path.parent.name
+        return text_of(json_file(path.parent / _META, _MAX).get("session_id")) or path.parent.name
 
     def measured(self, file: Path) -> tuple[float, int]:
         """Return (time of the last change, size) of all files of the session.
