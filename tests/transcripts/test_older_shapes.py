@@ -364,7 +364,7 @@ def test_a_fork_of_a_fork_finds_an_archived_parent(tmp_path):
 
 def test_a_document_of_codex_first_versions_is_named(tmp_path):
     file = write(tmp_path / "sessions" / "rollout-2025-04-20-x.json", {"session": {}, "items": []})
-    assert list(codex.unknown_files(tmp_path / "sessions")) == [str(file)]
+    assert [name for name, _ in codex.unknown_files(tmp_path / "sessions")] == [str(file)]
 
 
 def test_turns_that_a_fork_of_pi_copied_are_of_their_own_folder(tmp_path):

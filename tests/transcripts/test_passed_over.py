@@ -95,7 +95,20 @@ def test_sessions_of_older_versions_are_listed(tmp_path, agent, name):
                 "INSERT INTO session VALUES ('ses_1', NULL, 1, 1);"
             )
     found = unread_files(agent, AgentFolders({agent: [root]}))
-    assert found == [(str(file), "no known name of a session")]
+    assert found == [(str(file), "a session of an older version")]
+
+
+def test_sessions_of_opencode_2_are_listed(tmp_path):
+    with contextlib.closing(sqlite3.connect(tmp_path / "opencode.db")) as db:
+        db.executescript(
+            "CREATE TABLE session(id, parent_id, time_created, time_updated);"
+            "INSERT INTO session VALUES ('ses_1', NULL, 1, 1);"
+            "CREATE TABLE session_v2(id, parent_id);"
+            "INSERT INTO session_v2 VALUES ('ses_1', NULL), ('ses_2', NULL), ('ses_3', 'ses_2');"
+        )
+    assert unread_files("opencode", AgentFolders({"opencode": [tmp_path]})) == [
+        (str(tmp_path / "opencode.db"), "1 sessions of a newer version")
+    ]
 
 
 def test_a_session_without_a_readable_turn_is_listed(tmp_path):

@@ -81,9 +81,9 @@ _MACHINE = re.compile(
 _NOT_A_PERSON = ("task_notification", "task-notification", "peer", "coordinator")
 #: Blocks that the client and IDEs put before or after the person's words, in the same line.
 _ADDED = "system-reminder|ide_[a-z_]{1,40}"
-_SHELL_INPUT = re.compile(r"\s*<bash-input>(.*)</bash-input>\s*\Z", re.S)
-#: What the person noted with ``#``, in versions of 2025.
-_MEMORY_INPUT = re.compile(r"\s*<user-memory-input>(.*)</user-memory-input>\s*\Z", re.S)
+#: What the person typed after ``!``, and, in versions of 2025, after ``#``.
+_TYPED = re.compile(r"\s*<(bash|user-memory)-input>(.*)</\1-input>\s*\Z", re.S)
+_SIGNS = {"bash": "!", "user-memory": "#"}
 _SHELL_OUTPUT = re.compile(r"<bash-(?:stdout|stderr)>(.*?)</bash-(?:stdout|stderr)>", re.S)
 _SYNTHETIC = "<synthetic>"
 #: A message from a server: a chat, a webhook.
@@ -339,10 +339,8 @@ def _prompt(line: _Line, last: _Line | None) -> str | None:
         return None
     if _COMMAND.match(text):
         return _called(text)
-    if typed := _SHELL_INPUT.match(text):
-        return f"!{typed[1].strip()}"
-    if noted := _MEMORY_INPUT.match(text):
-        return f"#{noted[1].strip()}"
+    if typed := _TYPED.match(text):
+        return f"{_SIGNS[typed[1]]}{typed[2].strip()}"
     if _MACHINE.match(text):
         return None
     return text if text.strip() else attached(content) or None
@@ -350,8 +348,8 @@ def _prompt(line: _Line, last: _Line | None) -> str | None:
 
 def _ran(line: _Line) -> ToolCall | None:
     """Return the command that the person ran with ``!``."""
-    typed = _SHELL_INPUT.match(blocks_text(line.content()))
-    return ToolCall("Bash", typed[1].strip()) if typed else None
+    typed = _TYPED.match(blocks_text(line.content()))
+    return ToolCall("Bash", typed[2].strip()) if typed and typed[1] == "bash" else None
 
 
 def _called(text: str) -> str | None:

@@ -258,9 +258,7 @@ def _parent(source: Any) -> str:
 
 
 def _is_user(kind: _Kind) -> bool:
-    if kind.type == "user_message":
-        return True
-    return (
+    return kind.type == "user_message" or (
         kind.type == "item_completed"
         and isinstance(kind.item, msgspec.Raw)
         and _kind(kind.item).type == "UserMessage"

@@ -104,20 +104,17 @@ class _Scanner(Scanner):
         if kind.partition(".")[0] not in _KNOWN:
             self.count(line.type)
         if kind == "session.start":
+            context = table_of(line.get("context"))
             self.facts.update(
                 session=text_of(line.get("sessionId")),
                 version=text_of(line.get("copilotVersion")),
-                cwd=_context(line, "cwd"),
-                branch=_context(line, "branch"),
+                cwd=text_of(context.get("cwd")),
+                branch=text_of(context.get("branch")),
             )
         if not self._work.begins(line):
             return None
         count_unknown_tag(self.unknown, _words(line))
         return _name(line), offset
-
-
-def _context(line: _Line, name: str) -> str:
-    return text_of(table_of(line.get("context")).get(name))
 
 
 def _is_own(line: _Line) -> bool:

@@ -44,12 +44,12 @@ from memsearch_engine.agents.transcripts.model import (
     Turn,
     attached,
     count_unknown_tag,
-    document,
     input_text,
     json_file,
     table_of,
     tables_of,
     text_of,
+    value_of,
     well_formed,
     without_blocks,
 )
@@ -202,12 +202,7 @@ def _document(path: str | os.PathLike[str]) -> list[bytes]:
 
     Raises OSError.
     """
-    try:
-        data = document(safe_files.read(path, _MAX_DOCUMENT))
-    except (ValueError, RecursionError):
-        return [b"{}"]
-    if not isinstance(data, dict):
-        return [b"{}"]
+    data = table_of(value_of(safe_files.read(path, _MAX_DOCUMENT)))
     messages = tables_of(data.pop("messages", None))
     return [json.dumps(row).encode() for row in (data, *messages)]
 

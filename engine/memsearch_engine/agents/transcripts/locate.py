@@ -155,15 +155,15 @@ def unread_files(agent: str, folders: AgentFolders) -> list[tuple[str, str]]:
 
 
 def unknown_files(agent: str, folders: AgentFolders) -> list[tuple[str, str]]:
-    """List the files among an agent's sessions whose names its reader does not know.
+    """List the files in an agent's folders that seem to be sessions and that its reader skips.
 
     Returns:
         Pairs (path, reason).
     """
     reads = reader(agent)
     places = folders.of(agent) if reads else []
-    names = (name for place in places if reads for name in reads.unknown_files(place))
-    return [(name, "no known name of a session") for name in dict.fromkeys(names)]
+    found = (one for place in places if reads for one in reads.unknown_files(place))
+    return list(dict.fromkeys(found))
 
 
 def find_session(agent: str, session: str, path: str, folders: AgentFolders) -> Session | None:

@@ -18,6 +18,7 @@ the messages from there on, and ``/redo`` empties the column.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,7 @@ from memsearch_engine.agents.transcripts.model import (
     table_of,
     text_of,
 )
+from memsearch_engine.agents.transcripts.readers import OLDER
 from memsearch_engine.agents.transcripts.sqlite import (
     DatabaseReader,
     column,
@@ -283,11 +285,22 @@ class MessageReader(DatabaseReader):
         """Whether a file of that name can be one of the agent's databases."""
         return name.endswith(".db")
 
-    def unknown_files(self, folder: Path) -> Iterator[str]:
-        """Yield JSON files of sessions that the client did not take over into its database."""
-        if old := sorted(folder.glob("storage/session/*/*.json")):
-            known = {session.session for session in self.sessions(folder, [])}
-            yield from (str(file) for file in old if file.stem not in known)
+    def unknown_files(self, folder: Path) -> Iterator[tuple[str, str]]:
+        """Yield (path, reason) of sessions that only other versions of the client have.
+
+        They are JSON files that it did not take over into its database, and tables of version 2.
+        """
+        known = {session.session for session in self.sessions(folder, [])}
+        for file in sorted(folder.glob("storage/session/*/*.json")):
+            if file.stem not in known:
+                yield str(file), OLDER
+        for file in self._databases(folder):
+            newer: set[str] = set()
+            with contextlib.suppress(OSError), reading(str(file)) as db:
+                rows = db.execute("SELECT id FROM session_v2 WHERE parent_id IS NULL")
+                newer = {text_of(name) for (name,) in rows} - known
+            if newer:
+                yield str(file), f"{len(newer)} sessions of a newer version"
 
     def listed(self, db: Any) -> Iterator[tuple[Any, float, int]]:
         """Yield (id, last change in seconds since 1970, size in bytes or 0) of each session."""

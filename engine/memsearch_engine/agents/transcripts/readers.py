@@ -25,6 +25,8 @@ from memsearch_engine.core.errors import UsageError
 
 #: Names of files beside sessions that are likely to contain sessions.
 _LIKE_A_SESSION = re.compile(r".+\.jsonl?(?:[.~-].*)?", re.S)
+#: Why a session is not read.
+OLDER = "a session of an older version"
 _NO_SESSION = (".lock", ".tmp", ".trajectory.jsonl", ".trajectory-path.json")
 _LOOKED_AT = 80  # lines that are inspected if the file's name is ambiguous
 _LONGEST_LOOKED_AT = 1 << 20
@@ -64,8 +66,8 @@ class Reader(ABC):
             failed: gets a pair (path, reason) for everything that cannot be read.
         """
 
-    def unknown_files(self, folder: Path) -> Iterator[str]:
-        """Yield files below *folder* that seem to be sessions, with names unknown to the reader."""
+    def unknown_files(self, folder: Path) -> Iterator[tuple[str, str]]:
+        """Yield (path, reason) of files that seem to be sessions and are not read."""
         return iter(())
 
     @abstractmethod
@@ -158,10 +160,10 @@ class FileReader(Reader):
             if not os.access(place, os.R_OK | os.X_OK):
                 failed.append((str(place), "Permission denied"))
 
-    def unknown_files(self, folder: Path) -> Iterator[str]:
-        """Yield files below *folder* that seem to be sessions, with unknown names."""
+    def unknown_files(self, folder: Path) -> Iterator[tuple[str, str]]:
+        """Yield (path, reason) of files that seem to be sessions and are not read."""
         for pattern in self.older:
-            yield from map(str, sorted(folder.parent.glob(pattern)))
+            yield from ((str(file), OLDER) for file in sorted(folder.parent.glob(pattern)))
         if self.parts is None:
             return
         known = {str(file) for file in self.files(folder) if self.holds(file.name) is not False}
@@ -175,7 +177,7 @@ class FileReader(Reader):
                         and not (self.parts and entry.name.startswith(self.parts))
                         and entry.is_file()
                     ):
-                        yield entry.path
+                        yield entry.path, "no known name of a session"
 
     def _folders(self, folder: Path) -> list[Path]:
         """Return the folders that may contain files of sessions."""
@@ -235,8 +237,10 @@ def reader_of(path: str) -> Reader:
                     for found in reversed(maybe):
                         if found.wrote(line):
                             return found
-    known = ", ".join(f"{one.title} writes {one.writes}" for one in agent_registry.everyone())
-    raise UsageError(f"{path} is no transcript of an agent that is known", known)
+    raise UsageError(
+        f"{path} is no transcript of an agent that is known",
+        ", ".join(f"{one.title} writes {one.writes}" for one in agent_registry.everyone()),
+    )
 
 
 _LOOKED_THROUGH = 8 * 1024 * 1024  # bytes from the end: the summary has just been written

@@ -104,8 +104,8 @@ class DatabaseOrFiles(DatabaseReader):
         yield from super().sessions(folder, failed)
         yield from self.files.sessions(folder, failed)
 
-    def unknown_files(self, folder: Path) -> Iterator[str]:
-        """Yield files below *folder* that seem to be sessions, with unknown names."""
+    def unknown_files(self, folder: Path) -> Iterator[tuple[str, str]]:
+        """Yield (path, reason) of files that seem to be sessions and are not read."""
         return self.files.unknown_files(folder)
 
     def locate(self, folder: Path, session: str) -> Session | None:
