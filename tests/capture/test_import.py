@@ -13,15 +13,19 @@ from pathlib import Path
 
 import pytest
 from memsearch_engine.agents.transcripts.evidence import MAX_OUTPUT, Archive, shortened
-from memsearch_engine.agents.transcripts.model import ToolCall, Turn
-from memsearch_engine.capture import backfill, coverage
+from memsearch_engine.agents.transcripts.locate import all_sessions, open_session
+from memsearch_engine.agents.transcripts.model import Session, ToolCall, Turn
+from memsearch_engine.capture import backfill, clean, coverage
 from memsearch_engine.capture.capture_pipeline import CapturePipeline
 from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.core.home import AgentFolders, Home
+from memsearch_engine.journal import disk
 
 from tests.conftest import Box
 from tests.placing import place_samples
+
+_TOKEN = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
 
 
 @pytest.fixture
@@ -100,6 +104,101 @@ def test_an_ephemeral_session_is_neither_imported_nor_reconciled(box: Box):
             pipeline.ledger.capturing("codex", 1.0)
             folders = AgentFolders({"codex": [folder.parents[2]]})
             assert bool(coverage.reconcile(pipeline, folders)) == (not is_ephemeral)
+
+
+def _sessions(box: Box) -> AgentFolders:
+    """Two sessions with secrets in prompts, answers, and repeated commands and results."""
+    folder = box.user / ".claude" / "projects" / "-p"
+    folder.mkdir(parents=True)
+    for number in range(2):
+        rows = []
+        for turn in range(6):
+            time = f"2026-03-0{1 + turn // 3}T09:{turn:02d}:00Z"
+            common = {"cwd": str(box.project), "timestamp": time, "sessionId": f"s{number}"}
+            call = {"type": "tool_use", "id": "c", "name": "Bash", "input": {"command": "env"}}
+            result = {"type": "tool_result", "tool_use_id": "c", "content": f"KEY={_TOKEN}"}
+            asked = f"Fix case {turn}. The password is Tr0ub4dor&{number}."
+            texts = [{"type": "text", "text": f"Case {turn} is fixed, with {_TOKEN} in it."}]
+            rows += [
+                {"type": "user", "uuid": f"{number}{turn}" * 9, "message": {"content": asked}},
+                {"type": "assistant", "message": {"content": [call]}},
+                {"type": "user", "toolUseResult": {}, "message": {"content": [result]}},
+                {"type": "assistant", "message": {"content": texts}},
+            ]
+            rows[-4:] = [row | common for row in rows[-4:]]
+        lines = "".join(json.dumps(row) + "\n" for row in rows)
+        (folder / f"{number:08d}-1111-4111-8111-111111111111.jsonl").write_text(lines)
+    return AgentFolders({"claude-code": [folder.parent]})
+
+
+def _imported(box: Box, folders: AgentFolders) -> backfill.ImportReport:
+    choice = backfill.ImportSelection(("claude-code",))
+    with contextlib.closing(CapturePipeline(box.home)) as pipeline:
+        return backfill.run(pipeline, backfill.plan(box.home, pipeline, folders, choice), choice)
+
+
+def _days(box: Box) -> dict[str, bytes]:
+    folder = box.project / ".memsearch" / "memory"
+    return {file.name: file.read_bytes() for file in sorted(folder.glob("*.md"))}
+
+
+def test_an_import_writes_the_same_bytes_as_one_capture_after_the_other(box: Box, monkeypatch):
+    folders = _sessions(box)
+    assert _imported(box, folders).written == 12
+    notes, archived = _days(box), Archive(box.home).digests()
+    assert len(notes) == 2 and b"REDACTED" in notes["2026-03-01.md"]
+    assert _TOKEN.encode() not in b"".join(notes.values())
+    shutil.rmtree(box.project / ".memsearch" / "memory")
+    shutil.rmtree(box.home.evidence)
+    box.home.state_db.unlink()
+    monkeypatch.setattr(clean, "_short", lambda text, home, _: clean.redact(text, home)[0])
+    with contextlib.closing(CapturePipeline(box.home)) as pipeline:
+        for where in all_sessions("claude-code", folders):
+            conversation = open_session(where)
+            for place in range(6):
+                (turn,) = pipeline.turn_at(conversation, place)
+                assert pipeline.capture(turn, where).written
+    assert (_days(box), Archive(box.home).digests()) == (notes, archived)
+
+
+def test_an_import_waits_for_the_disk_once_for_each_file_of_a_session(box: Box, monkeypatch):
+    folders, steps = _sessions(box), []
+    append, fsync = disk.append, os.fsync
+
+    def appended(path: str, *args, **options) -> int:
+        steps.append(os.path.basename(path))
+        return append(path, *args, **options)
+
+    def synced(fd: int) -> None:
+        steps.append("synced")
+        fsync(fd)
+
+    monkeypatch.setattr(disk, "append", appended)
+    monkeypatch.setattr(os, "fsync", synced)
+    assert _imported(box, folders).written == 12
+    session = ["2026-03-01.md"] * 3 + ["2026-03-02.md"] * 3 + ["synced"] * 2
+    assert steps[steps.index(session[0]) :] == session * 2
+    with contextlib.closing(CapturePipeline(box.home)) as pipeline:
+        turn = Turn(
+            "codex", "s", "t" * 36, "2026-03-01T10:00:00Z", "", str(box.project), "A", "B c"
+        )
+        steps.clear()
+        assert pipeline.capture(turn, Session("codex", "s", "/x", "rollout")).written
+        assert steps == ["2026-03-01.md", "synced"]  # of a hook
+
+
+def test_an_import_reports_a_disk_that_does_not_take_the_notes(box: Box, monkeypatch):
+    folders = _sessions(box)
+
+    def failing(fd: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", failing)
+        report = _imported(box, folders)
+    assert [reason.endswith("Input/output error") for _, reason in report.failed] == [True, True]
+    again = _imported(box, folders)
+    assert (again.written, again.failed) == (0, [])  # the kernel has them
 
 
 @pytest.mark.slow

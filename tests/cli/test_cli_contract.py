@@ -149,7 +149,6 @@ def test_help_of_a_real_process_imports_nothing_heavy(box):
         "numpy",
         "sqlite3",
         "tomlkit",
-        "filelock",
     }
 
 

@@ -20,7 +20,6 @@ _FORKS.set_forkserver_preload(
     [
         "dulwich.index",
         "dulwich.repo",
-        "filelock",
         "memsearch_engine.capture.backfill",
         "memsearch_engine.capture.event_queue",
         "memsearch_engine.journal.write",
@@ -33,7 +32,7 @@ _FORKS.set_forkserver_preload(
 _LIMIT_S = 120
 _PRELUDE = """
 import os, sys
-import memsearch_engine.secrets.scan as scan, zstandard, filelock
+import memsearch_engine.secrets.scan as scan, zstandard
 from memsearch_engine.core.home import Home
 scan.redact("warm up", Home.from_env())  # imports are no steps of the work
 _root, _last, _count = sys.argv[1], int(sys.argv[2]), 0

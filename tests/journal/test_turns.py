@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from pathlib import Path
 
@@ -93,21 +92,61 @@ _ANCHORS = [
 
 
 @pytest.mark.parametrize("turn", ["t1", "t" * 36])
-def test_the_common_form_of_an_anchor_is_read_as_any_other(monkeypatch, turn):
-    anchors = [f"### 10:00\n<!-- {one.format(turn=turn)} -->\n- text\n" for one in _ANCHORS]
-    data = "".join(anchors * 2).encode()
-    found, _ = turns._scan(data, 0, "2026-11-20")
-    monkeypatch.setattr(turns, "_PLAIN", re.compile(b"(?!)"))
-    assert (found, []) == turns._scan(data, 0, "2026-11-20") and len(found) > 3
+@pytest.mark.parametrize("anchor", _ANCHORS)
+def test_an_anchor_is_read_alike_in_a_file_of_captured_turns(monkeypatch, anchor, turn):
+    data = f"# day\n\n### 10:00\n<!-- {anchor.format(turn=turn)} -->\n- text\n".encode()
+    found = turns._scan(data, 0, "2026-11-20")
+    monkeypatch.setattr(turns, "_captured", lambda text: None)
+    assert found == turns._scan(data, 0, "2026-11-20")
+
+
+_ENTRY = "\n### 10:0{n}\n<!-- session:s turn:{turn} {path}{agent} -->{end}- text\n"
+_CODEX = "rollout:/home/u/.codex/sessions/rollout-s.jsonl"
+
+
+@pytest.mark.parametrize("turn", ["t{n}", "t" * 30 + "{n}"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    ("more", "at_once"),
+    [
+        ("", True),
+        ("## Session 10:00\n\n### 10:00\nwritten by hand\n```\n# code\n```\n", True),
+        ("### a\n### b\n<!-- session:s turn:u1 db:/x agent:opencode -->\n", True),
+        ("### b\n<!-- id:abc -->\n<!-- session:s turn:u2 db:/x agent:opencode -->\n", False),
+        ("### b\n\n<!-- session:s turn:u3 db:/x agent:opencode --> \n", False),
+        ("text\n<!-- session:s turn:u4 db:/x agent:opencode -->\n", False),
+        ("### b\n<!-- session:s turn:u5 db:/x y agent:opencode -->\n", False),
+        ("### 14:07\n<!-- session:s9 rollout:/x/rollout-s.jsonl agent:codex -->\nwords\n", False),
+        ("the cookie session:s turn:u6 expires, <!-- session:s -->\n", True),
+        ("### end\n<!-- session:s turn:u7 db:/x agent:opencode -->", False),
+    ],
+)
+def test_a_file_of_captured_turns_is_read_at_once_with_the_same_result(
+    monkeypatch, turn, end, more, at_once
+):
+    agents = ["", " agent:codex", " agent:opencode"]
+    data = "# 2026-11-20\n" + "".join(
+        _ENTRY.format(n=n, turn=turn.format(n=n), path=_CODEX, agent=agent, end=end)
+        for n, agent in enumerate(agents * 2)
+    )
+    data = (data + more).encode()
+    assert (turns._captured(data.decode("latin-1")) is not None) is at_once
+    found = turns._scan(data, 0, "2026-11-20")
+    monkeypatch.setattr(turns, "_captured", lambda text: None)
+    assert found == turns._scan(data, 0, "2026-11-20") and len(found[0]) > 5
 
 
 def test_near_a_day_only_changed_files_are_read_and_others_if_files_came_or_went(
     tmp_path, monkeypatch
 ):
-    read, paths = turns.safe_files.read, []
-    monkeypatch.setattr(
-        turns.safe_files, "read", lambda path: (paths.append(Path(path).stem), read(path))[1]
-    )
+    read_each, paths = turns.safe_files.read_each, []
+
+    def noted(files):
+        for path, data in read_each(files):
+            paths.append(Path(path).stem)
+            yield path, data
+
+    monkeypatch.setattr(turns.safe_files, "read_each", noted)
 
     def block(number: int) -> bytes:
         return f"### 10:00\n<!-- session:s turn:t{number} transcript:/p -->\n- x\n".encode()

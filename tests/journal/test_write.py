@@ -2,6 +2,8 @@
 
 import os
 import stat
+import threading
+import time
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -35,6 +37,45 @@ def anchor(session="s1", turn="t1"):
 def entries(memory, day="2026-02-09"):
     with open(f"{memory}/{day}.md", "rb") as file:
         return parse(file.read(), day).entries
+
+
+def test_a_locked_file_is_waited_for_and_another_file_is_not(tmp_path, monkeypatch):
+    home, path = Home(tmp_path / "home"), str(tmp_path / "2026-02-09.md")
+    held, released, waited, got = (threading.Event() for _ in range(4))
+
+    def hold() -> None:
+        with disk_module.locked(home, path):
+            held.set()
+            released.wait()
+
+    def wait() -> None:
+        with disk_module.locked(home, path):
+            got.set()
+
+    def slept(seconds: float) -> None:
+        waited.set()
+        sleep(seconds)
+
+    sleep = time.sleep
+    threads = [threading.Thread(target=hold), threading.Thread(target=wait)]
+    threads[0].start()
+    held.wait()
+    with disk_module.locked(home, f"{path}.other"):
+        pass
+    with monkeypatch.context() as patched:
+        patched.setattr(disk_module, "LOCK_TIMEOUT_S", 0.0)
+        with pytest.raises(Unreachable, match="has been locked by another"):
+            disk_module.locked(home, path).__enter__()
+    monkeypatch.setattr(time, "sleep", slept)
+    threads[1].start()
+    waited.wait()
+    assert not got.is_set()
+    released.set()
+    for thread in threads:
+        thread.join()
+    assert got.is_set()
+    with disk_module.locked(home, path):
+        pass
 
 
 def test_append_is_idempotent_and_headings_follow_interleaved_sessions(journal, memory):

@@ -295,13 +295,18 @@ def run(
         except OSError as error:
             report.failed.append((where.path, error.strerror or str(error)))
             continue
-        for name in work.turns:
-            if stop and stop():
-                return report
-            if progress:
-                progress("writing", done, total)
-            done += 1
-            _write(pipeline, conversation, name, orphans, report)
+        memory_of = cache(lambda cwd: home_of(cwd, pipeline.home) or orphans)
+        try:
+            with pipeline.journal.synced_at_end():
+                for name in work.turns:
+                    if stop and stop():
+                        return report
+                    if progress:
+                        progress("writing", done, total)
+                    done += 1
+                    _write(pipeline, conversation, name, memory_of, report)
+        except MemsearchError as error:
+            report.failed.append((where.path, str(error)))
     return report
 
 
@@ -309,15 +314,14 @@ def _write(
     pipeline: CapturePipeline,
     conversation: Conversation,
     name: str,
-    orphans: str,
+    memory_of: Callable[[str], str],
     report: ImportReport,
 ) -> None:
     """Write one turn of a session, and count it."""
     where = conversation.where
     try:
         for turn in pipeline.turn_at(conversation, conversation.find(name)):
-            memory = home_of(turn.cwd, pipeline.home) or orphans
-            captured = pipeline.capture(turn, where, memory=memory, at=where.modified)
+            captured = pipeline.capture(turn, where, memory=memory_of(turn.cwd), at=where.modified)
             _count_turn(report, captured)
     except (OSError, MemsearchError) as error:
         report.failed.append((f"{where.path} turn {name}", str(error)))

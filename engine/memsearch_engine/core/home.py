@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,6 +20,7 @@ from memsearch_engine.core.paths import lock as lock
 
 if TYPE_CHECKING:
     from memsearch_engine.core.agent_registry import Agent
+    from memsearch_engine.core.errors import MemsearchError
 
 
 def user_home() -> Path:
@@ -192,6 +193,25 @@ class Home:
         for folder in (self.run, self.locks, self.log.parent):
             folder.mkdir(mode=0o700, exist_ok=True)
         return self
+
+    @contextlib.contextmanager
+    def locked(
+        self, name: str, refused: MemsearchError, *, shared: bool = False, wait_s: float = 0.0
+    ) -> Iterator[None]:
+        """Hold the lock *name* of this home. The system releases it if the process ends.
+
+        Args:
+            refused: raised if the lock is not free within *wait_s* seconds.
+            shared: other holders may share it.
+        """
+        self.ensure()
+        fd = paths.lock(os.path.join(self.locks, name), shared=shared, wait_s=wait_s)
+        if fd is None:
+            raise refused
+        try:
+            yield
+        finally:
+            os.close(fd)
 
     def exposed(self, below: Path | None = None) -> list[Path]:
         """Files in the home (or *below* one of its folders) that other users can read."""

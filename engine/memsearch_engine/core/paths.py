@@ -18,6 +18,7 @@ ALIASES = "folders"
 _SOCKET = "engine.sock"
 #: Bytes of the longest name that any version has used beside it: all versions use one folder.
 _LONGEST_NAME = 17
+_TRY_AGAIN_S = 0.01
 
 
 def spelled(path: str) -> str:
@@ -122,11 +123,14 @@ def check_socket_folder(root: str) -> None:
         raise PermissionError(1, f"{folder} is not a private folder of this user", folder)
 
 
-def lock(path: str | os.PathLike[str], *, shared: bool = False, make: bool = True) -> int | None:
-    """Take a lock (flock(2)) without waiting.
+def lock(
+    path: str | os.PathLike[str], *, shared: bool = False, make: bool = True, wait_s: float = 0.0
+) -> int | None:
+    """Take a lock (flock(2)).
 
     Args:
         make: create a missing file.
+        wait_s: seconds to wait while another process or thread holds it.
 
     Returns: A descriptor that holds the lock until it is closed or the process ends; None if the
         lock is taken.
@@ -135,20 +139,25 @@ def lock(path: str | os.PathLike[str], *, shared: bool = False, make: bool = Tru
         OSError: the file cannot be opened.
     """
     import fcntl
+    import time
 
-    fd = os.open(
-        path,
-        os.O_CLOEXEC | (os.O_RDONLY if os.path.isdir(path) else os.O_RDWR | make * os.O_CREAT),
-        0o600,
-    )
-    try:
-        fcntl.flock(fd, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(fd)
-        if isinstance(error, BlockingIOError):
+    until = time.monotonic() + wait_s
+    while True:
+        fd = os.open(
+            path,
+            os.O_CLOEXEC | (os.O_RDONLY if os.path.isdir(path) else os.O_RDWR | make * os.O_CREAT),
+            0o600,
+        )
+        try:
+            fcntl.flock(fd, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+            return fd
+        except OSError as error:
+            os.close(fd)
+            if not isinstance(error, BlockingIOError):
+                raise
+        if time.monotonic() >= until:
             return None
-        raise
-    return fd
+        time.sleep(_TRY_AGAIN_S)
 
 
 def is_free(path: str | os.PathLike[str]) -> bool:

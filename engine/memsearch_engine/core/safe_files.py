@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import itertools
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from memsearch_engine.core.paths import ALIASES, home_root
 from memsearch_engine.core.paths import MARKER as MARKER
@@ -138,8 +139,22 @@ def read(path: str | os.PathLike[str], max_bytes: int = MAX_NOTES) -> bytes:
     """The bytes of a regular file. Raises OSError."""
     path = os.path.abspath(os.fspath(path))
     with folder_of(path) as (folder, name):
-        fd = open_in(folder, name, max_bytes=max_bytes)
-    with open(fd, "rb") as file:
+        return content(folder, name, max_bytes)
+
+
+def read_each(paths: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+    """Pairs (path, bytes) of the files that can be read. A folder is opened once for its files."""
+    for parent, files in itertools.groupby(paths, os.path.dirname):
+        with contextlib.suppress(OSError), folder_of(os.path.join(parent, "")) as (folder, _):
+            for path in files:
+                with contextlib.suppress(OSError):
+                    is_link, name = os.path.islink(path), os.path.basename(path)
+                    yield path, read(path) if is_link else content(folder, name)
+
+
+def content(folder: int, name: str, max_bytes: int = MAX_NOTES) -> bytes:
+    """The bytes of a regular file in an open folder. Raises OSError."""
+    with open(open_in(folder, name, max_bytes=max_bytes), "rb") as file:
         return file.read(max_bytes + 1)
 
 

@@ -31,28 +31,19 @@ def locked(home: Home, path: str) -> Iterator[None]:
 
     The lock file is in the home, never beside the user's file.
     """
-    import filelock  # 50 ms: only writers pay for it
-
-    home.ensure()
-    lock = filelock.FileLock(
-        home.locks / f"{digest(os.fsencode(path), size=10)}.lock",
-        timeout=LOCK_TIMEOUT_S,
-        mode=0o600,
+    refused = Unreachable(
+        f"{path} has been locked by another memsearch process for {LOCK_TIMEOUT_S:.0f} s",
+        "see `memsearch service status`, then try again",
     )
-    try:
-        with lock:
-            try:
-                yield
-            finally:
-                # the kernel's own time stamp is the same for writes within milliseconds
-                now = time.time_ns()
-                with contextlib.suppress(OSError):
-                    os.utime(home.locks, ns=(now, now))
-    except filelock.Timeout as error:
-        raise Unreachable(
-            f"{path} has been locked by another memsearch process for {LOCK_TIMEOUT_S:.0f} s",
-            "see `memsearch service status`, then try again",
-        ) from error
+    name = f"{digest(os.fsencode(path), size=10)}.lock"
+    with home.locked(name, refused, wait_s=LOCK_TIMEOUT_S):
+        try:
+            yield
+        finally:
+            # the kernel's own time stamp is the same for writes within milliseconds
+            now = time.time_ns()
+            with contextlib.suppress(OSError):
+                os.utime(home.locks, ns=(now, now))
 
 
 def last_write(home: Home) -> int:
@@ -82,11 +73,12 @@ def real_file(path: str) -> str:
         ) from error
 
 
-def append(path: str, block: bytes, *, first: bytes = b"") -> int:
+def append(path: str, block: bytes, *, first: bytes = b"", sync: bool = True) -> int:
     """Append *block* in one write, all or nothing. The caller holds the lock.
 
     Args:
         first: written before the block if the file is new or empty.
+        sync: wait until it is on the disk. Otherwise the caller calls ``synced`` later.
 
     Returns:
         The byte offset of the block.
@@ -96,7 +88,7 @@ def append(path: str, block: bytes, *, first: bytes = b"") -> int:
             for _ in range(_ATTEMPTS):
                 fd = safe_files.open_in(folder, name, os.O_RDWR | os.O_APPEND | os.O_CREAT)
                 try:
-                    offset = _append(fd, block, first)
+                    offset = _append(fd, block, first, sync)
                     if _is_at(folder, name, fd) or _has(folder, name, block):
                         return offset
                 finally:
@@ -110,19 +102,34 @@ def append(path: str, block: bytes, *, first: bytes = b"") -> int:
     )
 
 
-def _append(fd: int, block: bytes, first: bytes) -> int:
+def _append(fd: int, block: bytes, first: bytes, sync: bool) -> int:
     size = os.fstat(fd).st_size
     data = first + block if size == 0 else block
     try:
         written = os.write(fd, data)
         if written < len(data):
             raise OSError(28, "No space left on device")
-        os.fsync(fd)
+        if sync:
+            os.fsync(fd)
     except OSError:
         with contextlib.suppress(OSError):
             os.ftruncate(fd, size)
         raise
     return size + len(data) - len(block)
+
+
+def synced(path: str) -> None:
+    """Wait until a file is on the disk. Raises Unreachable."""
+    try:
+        with (
+            safe_files.folder_of(path) as (folder, name),
+            open(safe_files.open_in(folder, name), "rb") as file,
+        ):
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise Unreachable(
+            f"could not write to {path}: {error.strerror or error}", "repeat the command"
+        ) from error
 
 
 def _is_at(folder: int, name: str, fd: int) -> bool:
@@ -136,13 +143,9 @@ def _is_at(folder: int, name: str, fd: int) -> bool:
 def _has(folder: int, name: str, block: bytes) -> bool:
     """Whether the file that replaced ours already contains our block."""
     try:
-        fd = safe_files.open_in(folder, name)
+        return block.strip() in safe_files.content(folder, name)
     except FileNotFoundError:
         return False
-    try:
-        return block.strip() in safe_files.read_all(fd)
-    finally:
-        os.close(fd)
 
 
 def replace(path: str, read: bytes, data: bytes) -> None:

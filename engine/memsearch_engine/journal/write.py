@@ -11,7 +11,7 @@ import contextlib
 import logging
 import os
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
 
 from memsearch_engine.core.errors import Conflict, NotFound, Unreachable, UsageError
@@ -49,6 +49,8 @@ class Journal(Undoable):
         self._turns: dict[str, KnownTurns] = {}
         #: The file to which a turn was just appended, with its end and the session of that turn.
         self._appended: tuple[DayFile, Document, str] | None = None
+        #: Files with turns that may not be on the disk yet; None to wait for each turn.
+        self._unsynced: set[str] | None = None
 
     # -- adding
 
@@ -95,10 +97,31 @@ class Journal(Undoable):
             self.origin.wrote((entry.raw for entry in entries), CAPTURED)
             self.origin.saw(body)
             self.origin.record_day(day_of(path), entries)
-            start = disk.append(path, block, first=f"# {day}\n\n".encode())
+            first, later = f"# {day}\n\n".encode(), self._unsynced
+            start = disk.append(path, block, first=first, sync=later is None)
+            if later is not None:
+                later.add(path)
             self.turns(memory).wrote(path, block)
             self._note_end(path, start, Document(block, [], document.newline), anchor.session)
         return Appended(entry_id, path, True)
+
+    @contextlib.contextmanager
+    def synced_at_end(self) -> Iterator[None]:
+        """Wait for the disk once for all turns that are appended meanwhile.
+
+        If the process is killed, no turn is lost. After a power cut, the caller must append the
+        turns again.
+
+        Raises:
+            Unreachable: a file could not be written.
+        """
+        self._unsynced = files = set[str]()
+        try:
+            yield
+        finally:
+            self._unsynced = None
+            for path in files:
+                disk.synced(path)
 
     def _note_end(self, path: str, start: int, end: Document, session: str) -> None:
         """Store the end of a file to which a turn was appended at *start*, for the next turn."""

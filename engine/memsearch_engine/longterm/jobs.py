@@ -26,7 +26,7 @@ from typing import Literal, TypeVar
 import msgspec
 
 from memsearch_engine.core.errors import Conflict, MemsearchError, SettingsError
-from memsearch_engine.core.home import Home, lock
+from memsearch_engine.core.home import Home
 from memsearch_engine.core.llm.reply import ModelError
 from memsearch_engine.core.migrations import transaction
 from memsearch_engine.core.state import using
@@ -398,12 +398,7 @@ def learning(home: Home, *, alone: bool = False) -> Iterator[None]:
     Raises:
         Conflict: the lock is not available.
     """
-    home.ensure()
-    fd = lock(home.locks / "learning.lock", shared=not alone)
-    if fd is None:
-        who = "sessions are being learned from" if alone else "a secret is being scrubbed"
-        raise Conflict(f"{who} in another process", "wait for it, then run the same command again")
-    try:
+    who = "sessions are being learned from" if alone else "a secret is being scrubbed"
+    refused = Conflict(f"{who} in another process", "wait for it, then run the same command again")
+    with home.locked("learning.lock", refused, shared=not alone):
         yield
-    finally:
-        os.close(fd)

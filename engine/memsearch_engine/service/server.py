@@ -36,7 +36,7 @@ log = logging.getLogger("memsearch.service")
 #: Requests that do not postpone the exit.
 _NO_USE = ("hello", "status", "shutdown")
 _TICK_S = 1.0
-_LOCK_TRIES = 4
+_LOCK_S = 0.2  # hooks and clients test the lock for microseconds
 _M_ARENA_MAX = -8  # of malloc.h
 _MAX_REQUESTS = 256  # every screen has one open request; threads are created when needed
 
@@ -254,11 +254,7 @@ def _share_arenas() -> None:
 
 def _only_one(home: Home) -> bool:
     """Take the service lock of this home. The process holds it until it ends."""
-    for _ in range(_LOCK_TRIES):
-        if lock(home.service_lock) is not None:
-            return True
-        time.sleep(0.05)  # hooks and clients test the lock for microseconds
-    return False
+    return lock(home.service_lock, wait_s=_LOCK_S) is not None
 
 
 def _run(home: Home) -> None:

@@ -177,20 +177,13 @@ def leave(home: Home) -> None:
 @contextlib.contextmanager
 def alone(home: Home) -> Iterator[tuple[Clone, SyncDatabase]]:
     """Our clone and its state, exclusively for one process. Raises Unreachable."""
-    import filelock  # 50 ms
-
-    home.ensure()
+    refused = Unreachable(
+        f"another sync has been under way for {_WAIT_S:.0f} s",
+        "`memsearch sync status` shows it",
+    )
     clone = Clone(home)
     try:
-        with (
-            filelock.FileLock(home.locks / "sync.lock", timeout=_WAIT_S, mode=0o600),
-            opened(home) as state,
-        ):
+        with home.locked("sync.lock", refused, wait_s=_WAIT_S), opened(home) as state:
             yield clone, state
-    except filelock.Timeout as error:
-        raise Unreachable(
-            f"another sync has been under way for {_WAIT_S:.0f} s",
-            "`memsearch sync status` shows it",
-        ) from error
     finally:
         clone.close()

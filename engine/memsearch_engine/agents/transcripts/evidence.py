@@ -206,6 +206,8 @@ class Archive(OpenedOnce):
                 db.close()
                 raise
             write_ahead(db)
+            # a power cut may undo the last turns; their agent still has them
+            db.execute("PRAGMA synchronous=NORMAL")
             # so that scrubbed text leaves no trace in free pages
             db.execute("PRAGMA secure_delete=ON")
             db.executescript(_SCHEMA)
