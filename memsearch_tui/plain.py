@@ -472,7 +472,7 @@ class Plain:
     def _show_case(self, number: str) -> None:
         case = self._case(number)
         self.say("\n".join(plain("".join(text for text, _ in row)) for row in case.detail))
-        if notes := self.library.related.of_case(case.notes, case.sessions):
+        if notes := list(self.library.related.of_case(case.notes, case.sessions)):
             self._list(notes, many(len(notes), "note"))
 
     def _decide(self, words: str, yes: bool) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 import memsearch_engine as engine
@@ -228,18 +228,17 @@ class RelatedNotes:
         except engine.MemsearchError:
             return None
 
-    def of_case(self, notes: Sequence[str], sessions: Sequence[str]) -> list[Item]:
-        """Return the notes with these ids, and the newest note of each of these sessions.
+    def of_case(self, notes: Sequence[str], sessions: Sequence[str]) -> Iterator[Item]:
+        """Yield the notes with these ids, and the newest note of each of these sessions.
 
         Missing notes are left out.
         """
-        found = [item for name in notes if (item := self._items.of_id(name))]
+        yield from filter(None, map(self._items.of_id, notes))
         memory = self._memory
         with engine.Memory(memory.place.root, home=memory.home, everything=True) as everywhere:
             for session in sessions:
                 answer = everywhere.queries.lexical(f"session:{session}", 1)
-                found += [self._items.of_index(hit.row) for hit in answer.hits]
-        return found
+                yield from (self._items.of_index(hit.row) for hit in answer.hits)
 
 
 def as_markdown(entries: Sequence[engine.Entry], items: Sequence[Item]) -> str:

@@ -181,7 +181,7 @@ class AgentFilesScreen(Page["Item"]):
         await read(
             self,
             "opening it",
-            partial(self._library.related.of_case, names, []),
+            lambda: list(self._library.related.of_case(names, [])),
             self._opened,
             self._complain,
         )

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 from functools import partial
+from itertools import islice
 from typing import ClassVar
 
 from memsearch_engine import Decision, MemsearchError, ReviewItem
@@ -152,7 +153,8 @@ class ReviewScreen(Page[Item]):
     def _notes(self, case: ReviewItem) -> list[Row]:
         rows: list[Row] = []
         notes = self._library.notes
-        for item in self._library.related.of_case(case.notes, case.sessions)[:_NOTES]:
+        found = self._library.related.of_case(case.notes, case.sessions)
+        for item in islice(found, _NOTES):
             entry, path = notes.entry(item), short_path(self._memory, item.path)
             rows += [*render.entry_rows(entry, item.day, path, notes.evidence(entry)), []]
         return rows
@@ -252,7 +254,7 @@ class ReviewScreen(Page[Item]):
         await read(
             self,
             "looking for it",
-            partial(self._library.related.of_case, case.notes, case.sessions),
+            lambda: list(self._library.related.of_case(case.notes, case.sessions)),
             self._open,
             self._complain,
         )

@@ -14,6 +14,7 @@ from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.rows import CatalogBroken, decode_marks
 
 import memsearch_tui
+from tests.review.test_outlines import at, index, text_of
 
 ENTRY_COLUMNS = ("entry_id hash time agent session turn heading title anchors marks").split()
 
@@ -78,6 +79,26 @@ def test_the_sizes_of_a_project_are_those_of_its_notes(tmp_path):
         sizes = {"entries": 3, "days": 2, "chunks": 5}
         assert catalog.statistics.sizes("p") == sizes
         assert catalog.statistics.counts("p") == sizes | {"files": 4, "failed": 0, "distinct": 2}
+
+
+def test_a_few_notes_are_found_without_reading_all(tmp_path):
+    memory, many = at(tmp_path / "project", tmp_path / "home"), 600
+    for number in range(1, 21):
+        text = text_of(f"{number}", [f"- note {n} of {number}" for n in range(many // 20)])
+        day = Path(memory.place.memory) / f"2026-03-{number:02d}.md"
+        day.write_text(text, encoding="utf-8")
+    index(memory)
+    catalog, project = memory._scope.catalog, memory.project.id
+    assert catalog is not None and catalog.statistics.sizes(project)["entries"] == many
+    steps: list[int] = []
+    catalog.database._connection().set_progress_handler(lambda: steps.append(1), many // 10)
+    (note,) = memory.entries("2026-03-07", limit=1)
+    for name in (note.id, note.id[:10]):
+        assert catalog.find_entries(name, [project], 20) == [(note.path, note.id)]
+        assert catalog.find_entries(name, ["other"], 20) == []
+    assert catalog.staleness.stale(project) == []
+    assert len(steps) < 10
+    memory.close()
 
 
 @pytest.mark.slow

@@ -6,6 +6,8 @@ import contextlib
 import os
 import random
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,8 @@ from memsearch_engine.journal.parse import parse
 from memsearch_engine.review.repetitions import repetitions
 
 from memsearch_tui.cli import doctor
+from memsearch_tui.library import Library
+from memsearch_tui.screens.review import ReviewScreen
 
 WORDS = [f"word{n}" for n in range(60)]
 ODD = [
@@ -308,7 +312,10 @@ def pairwise(notes: list[bytes]) -> list[tuple[list[int], float]]:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_repetitions_are_those_of_a_comparison_of_all_pairs(seed):
+def test_repetitions_are_those_of_a_comparison_of_all_pairs(seed, monkeypatch):
+    if seed % 2:  # as in numpy 1
+        monkeypatch.delattr("numpy.bitwise_count", raising=False)
+    monkeypatch.setattr("memsearch_engine.review.repetitions._NOTES", 30)
     chance = random.Random(seed)
     models = [chance.choices(WORDS, k=chance.randrange(8, 60)) for _ in range(12)]
     texts = []
@@ -344,6 +351,61 @@ def test_only_the_notes_that_a_case_names_are_looked_up(memory, monkeypatch):
     done = memory.review.decide(case, True)
     assert done.said == "240 notes released" and memory.trust.count() == 0
     assert done.back() == "240 notes quarantined again" and memory.trust.count() == 240
+
+
+def test_only_the_notes_that_are_shown_beside_a_case_are_read(memory, monkeypatch):
+    folder = Path(memory.place.memory)
+    for number in range(1, 13):
+        name = f"2026-03-{number:02d}"
+        (folder / f"{name}.md").write_text(text_of(name, [f"- plain text of {name}"] * 4))
+    index(memory)
+    (case,) = memory.review.cases("held")
+    library, looked_up = Library(memory), []
+    section = memory.files.section
+    monkeypatch.setattr(
+        memory.files, "section", lambda name: (looked_up.append(name), section(name))[1]
+    )
+    assert len(case.notes) == 40 and ReviewScreen(library)._notes(case)
+    assert looked_up == list(case.notes[:3])
+
+
+def test_review_imports_no_code_of_models_and_no_patterns_of_secrets(tmp_path):
+    program = (
+        "import sys; from memsearch_engine import Memory; found = Memory().review.cases();"
+        " print(found, *(name for name in sys.argv[1:] if f'memsearch_engine.{name}' in"
+        " sys.modules))"
+    )
+    names = ["secrets.scan", "longterm.drafting", "longterm.searchable", "index.analyze", "actions"]
+    done = subprocess.run(
+        [sys.executable, "-c", program, *names], cwd=tmp_path, capture_output=True, check=True
+    )
+    assert done.stdout == b"[]\n"
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_files_that_contradict_a_decision_are_those_with_such_a_text(memory, monkeypatch, seed):
+    chance, recorded = random.Random(seed), memory._scope.journal.origin
+    days = [files.DayFile(f"/{n}", f"2026-03-{n:02d}", 0, 0) for n in range(1, 9)]
+    days.append(files.DayFile("/notes", "", 0, 0))
+    texts = {day: [chance.randbytes(8).hex() for _ in range(4)] for day in days}
+    for day, names in texts.items():
+        for name in names:
+            verdict = chance.choice([None, 0, 0, 0, 0, 0, 1, 2])
+            of = chance.choice(days) if chance.random() < 0.05 else day
+            if verdict is not None:
+                row = (bytes.fromhex(name), origin._number(of.day), b"", verdict)
+                with recorded._using() as db:
+                    db.execute(
+                        "INSERT INTO origin_states (hash, day, id, verdict) VALUES (?,?,?,?)", row
+                    )
+    found = recorded.doubtful(texts)
+    assert found == {
+        day for day, names in texts.items() if recorded.verdicts((name, day.day) for name in names)
+    }
+    assert 0 < len(found) < len(days)
+    monkeypatch.setattr(origin, "_MANY", 0)  # the records are read whole, as for many notes
+    monkeypatch.setattr(origin, "_WHOLE", 1000)
+    assert recorded.doubtful(texts) == found
 
 
 def test_nothing_is_compared_without_words():

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+import random
+from pathlib import Path
+
 import pytest
 from memsearch_engine import Memory
-from memsearch_engine.search.supersession.contradictions import _may_state, assigned_in, stated_in
+from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.search.supersession import contradictions
+from memsearch_engine.search.supersession.contradictions import (
+    _ASSIGNED,
+    _STATED,
+    SENTENCE,
+    Assigned,
+    _may_state,
+    assigned_in,
+    is_identifier,
+    normalized,
+    stated_in,
+)
 
+from memsearch_tui.demo.history import fillers, stories
 from memsearch_tui.review import cases, decide
 from tests.conftest import Box
+from tests.review.test_outlines import at, index, text_of
 from tests.search.test_sessions import hit
 
 
@@ -101,3 +118,68 @@ def test_review_asks_and_remembers_the_answer(box):
     assert memory.supersession.contradictions() == [] and [
         pair.said for pair in memory.supersession.pairs(case.notes[0])
     ] == [True]
+
+
+LIKE = ("%\\_% is %", "%=%", "%` is %", "%` stays%", "% set to %", "%defaults to %", "%`%: %`%")
+STATES = (
+    "`pool_size` is {}",
+    "`pool_size = {}`",
+    "`pool_size`  IS  {}",
+    "`cache.ttl` stays at {} s",
+    "`cache.ttl` Stays {}",
+    "read_timeout set to {} min",
+    "read_timeout is set to {} min",
+    "read_timeout SET TO {}",
+    "`maxRows` defaults to {}",
+    "max_rows defaults to {} by default",
+    "`use_http2: {}`",
+    "`log_level` equals `debug{}`",
+    "log_level = {}",
+    "Tried pool_size = {}; it was slow",
+    "staging: `cache.ttl` is {} s now",
+)
+
+
+def plainly_likely(catalog: Catalog, project: str) -> list[tuple[int, str]]:
+    where = " OR ".join(["c.text LIKE ? ESCAPE '\\'"] * len(LIKE))
+    return catalog.database.query(
+        "SELECT c.id, c.text FROM entries e JOIN chunks c ON c.entry=e.id"
+        f" WHERE e.project=? AND e.day<>'' AND ({where})",
+        (project, *LIKE),
+    )
+
+
+def plainly_assigned(text: str) -> list[Assigned]:
+    return [
+        Assigned(sentence, name, value, written)
+        for line in text.split("\n")
+        for sentence in SENTENCE.split(line)
+        for name, written in [
+            *_ASSIGNED.findall(sentence),
+            *((quoted or bare, value) for quoted, bare, value in _STATED.findall(sentence)),
+        ]
+        if (value := normalized(written)) and is_identifier(name)
+    ]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_quick_search_finds_what_a_plain_one_finds(tmp_path, monkeypatch, seed):
+    """The notes are those of the demo, and routine turns as in the benchmarks, with values."""
+    chance, memory = random.Random(seed), at(tmp_path / "project", tmp_path / "home")
+    bodies = ["\n".join(f"- {line}" for line in one.bullets) for one in stories()]
+    for story in fillers(300, seed):
+        lines = [*story.bullets, chance.choice(STATES).format(chance.choice((5, 20, 300)))]
+        bodies.append("\n".join(f"- {line}" for line in chance.sample(lines, len(lines))))
+    chance.shuffle(bodies)
+    for number in range(0, len(bodies), 20):
+        day = f"2026-{1 + number // 20 // 28:02d}-{1 + number // 20 % 28:02d}"
+        text = text_of(day, bodies[number : number + 20])
+        (Path(memory.place.memory) / f"{day}.md").write_text(text, encoding="utf-8")
+    index(memory)
+    quick = memory.supersession.contradictions(limit=1000)
+    monkeypatch.setattr(Catalog, "likely_to_state", plainly_likely)
+    monkeypatch.setattr(contradictions, "_may_state", lambda text: True)
+    monkeypatch.setattr(contradictions, "assigned_in", plainly_assigned)
+    assert quick == memory.supersession.contradictions(limit=1000)
+    assert len({pair.name for pair in quick}) >= 4
+    memory.close()

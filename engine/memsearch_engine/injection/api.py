@@ -11,11 +11,11 @@ from memsearch_engine.core.home import Home
 from memsearch_engine.injection import injection_log
 from memsearch_engine.search.request import SearchRequest, request_of
 from memsearch_engine.search.scope import Scope
-from memsearch_engine.search.sections import Section
 from memsearch_engine.search.supersession import contradictions, listing
 
 if TYPE_CHECKING:
     from memsearch_engine.injection.prompt import PromptInjection
+    from memsearch_engine.search.sections import Section
     from memsearch_engine.search.supersession.revisions import Revision
 
 _LONG_S = 24 * 3600.0

@@ -30,7 +30,6 @@ from memsearch_engine.journal.instructions import orders
 from memsearch_engine.journal.model import CONFLICT, CONFLICT_OF, UNTRUSTED, Entry
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.journal.shared import WRITTEN, author_label, list_dated
-from memsearch_engine.secrets.scan import redact
 
 #: Some agents escape the output of hooks. Hooks write square brackets for them. A reply may repeat
 #: either form, escaped or not.
@@ -199,6 +198,8 @@ def fenced(text: str, home: Home) -> tuple[str, int]:
     """*text* without secrets in its fence, and its estimated tokens; ``("", 0)`` for no text."""
     if not text:
         return "", 0
+    from memsearch_engine.secrets.scan import redact
+
     text = redact(unfenced(text), home)[0]
     return f'<memsearch-memory id="{digest(text, size=6)}">\n{text}\n</memsearch-memory>', estimate(
         text

@@ -13,10 +13,11 @@ program changes a decision.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from datetime import date
 from enum import IntEnum
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from memsearch_engine.core.migrations import tables_of, transaction
 from memsearch_engine.core.project_location import author_of
 from memsearch_engine.core.state import StateTables
 from memsearch_engine.journal import shared
-from memsearch_engine.journal.files import day_of, list_files, read_day
+from memsearch_engine.journal.files import DayFile, day_of, list_files, read_day
 from memsearch_engine.journal.history import History
 from memsearch_engine.journal.instructions import orders
 from memsearch_engine.journal.model import CONFLICT_OF, RELEASED, UNTRUSTED, Entry, QuarantineReason
@@ -35,7 +36,7 @@ from memsearch_engine.journal.parse import parse
 
 #: How a note came to be: what capture wrote may be brought up to date as its turn grows.
 CAPTURED = "captured"
-#: More values than this are compared with a whole table, if it has less than so many rows a value.
+#: For more values than this, a whole table is read, if it has less than so many rows a value.
 _MANY, _WHOLE = 5000, 4
 #: How the text of a turn is known, which is no entry.
 _BODY = "body"
@@ -155,7 +156,12 @@ class Origin(StateTables):
             Unreachable: the records can't be read.
         """
         self._adopt(memory)
-        return set(keys) - {key for key, how in self._how(keys).items() if how != _BODY}
+        known = (
+            self._joined("key", f"origin_notes WHERE how<>'{_BODY}'")
+            if self._is_most("origin_notes", len(keys))
+            else {key for key, how in self._how(keys).items() if how != _BODY}
+        )
+        return {key for key in keys if key not in known}
 
     def released(self, entries: list[Entry]) -> set[str]:
         """Ids of entries that the owner released as they are, whatever they say."""
@@ -296,6 +302,33 @@ class Origin(StateTables):
                     found[hash_, day] = verdict
         return found
 
+    def doubtful(self, texts: Mapping[DayFile, Sequence[str]]) -> set[DayFile]:
+        """Return the files with a text that contradicts a decision.
+
+        Args:
+            texts: the entry hashes of each file.
+
+        Raises:
+            Unreachable: the records can't be read.
+        """
+        accepted = (
+            self._joined("hex(hash) || day", "origin_states WHERE verdict=0")
+            if self._is_most("origin_states", sum(map(len, texts.values())))
+            else set[str]()
+        )
+        rest = [
+            (name, file.day)
+            for file, names in texts.items()
+            for day in [str(_number(file.day))]
+            for name in names
+            if name + day not in accepted
+        ]
+        if self._is_most("origin_states", len(rest)):
+            known = self._joined("hex(hash)", "origin_states")
+            rest = [text for text in rest if text[0] in known]
+        wrong = self.verdicts(rest)
+        return {f for f in (texts if wrong else ()) if any((n, f.day) in wrong for n in texts[f])}
+
     def _decided_ids(self, entries: Sequence[Entry]) -> set[str]:
         names = {_id(entry.id): entry.id for entry in entries}
         rows = self._select("id, verdict", "origin_states", "id", list(names))
@@ -331,15 +364,22 @@ class Origin(StateTables):
         """The *columns* of the rows of which *key* is one of *values*."""
         query, found = f"SELECT {columns} FROM {table}", list[tuple[Any, ...]]()
         with self._using() as db:
-            if len(values) > _MANY:
-                ((rows,),) = db.execute(f"SELECT count(*) FROM {table}")
-                if rows < _WHOLE * len(values):
-                    wanted, every = set(values), db.execute(f"SELECT {key}, {columns} FROM {table}")
-                    return [row[1:] for row in every if row[0] in wanted]
             for start in range(0, len(values), 500):
                 batch = values[start : start + 500]
                 found += db.execute(f"{query} WHERE {key} IN ({','.join('?' * len(batch))})", batch)
         return found
+
+    def _is_most(self, table: str, values: int) -> bool:
+        """Whether so many values are a large part of the rows of a table."""
+        with self._using() as db:
+            query = f"SELECT count(*) FROM {table}"
+            return values > _MANY and bool(db.execute(query).fetchone()[0] < _WHOLE * values)
+
+    def _joined(self, column: str, rows: str) -> set[str]:
+        """The values of one column, as one text from SQLite: so many rows take much longer."""
+        with self._using() as db:
+            ((text,),) = db.execute(f"SELECT group_concat({column}) FROM {rows}")
+        return set((text or "").lower().split(","))
 
     def _read_once(self, memory: str) -> None:
         """Create the records of a folder that an earlier version used.
@@ -418,6 +458,7 @@ def _id(name: str) -> bytes:
     return bytes.fromhex(digest("id", name, size=8))
 
 
+@lru_cache(maxsize=4096)
 def _number(day: str) -> int:
     return date.fromisoformat(day).toordinal() if day else 0
 

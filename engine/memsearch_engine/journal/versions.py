@@ -9,7 +9,6 @@ from memsearch_engine.journal.parse import parse
 from memsearch_engine.journal.targets import Target
 from memsearch_engine.journal.undo import day_name, read_day_file
 from memsearch_engine.journal.write import Journal
-from memsearch_engine.secrets.scan import redact
 
 
 def merge_equal(journal: Journal, memory: str, first: Target, others: list[Target]) -> Entry:
@@ -58,6 +57,8 @@ def decide(journal: Journal, memory: str, shown: Target, other: Target, body: st
     Args:
         body: the text to use; None for the shown one.
     """
+    from memsearch_engine.secrets.scan import redact
+
     clean = None if body is None else redact(body, journal.home)[0]
 
     def change(document: Document, entry: Entry) -> bytes:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 from memsearch_engine.core.errors import UsageError
 from memsearch_engine.core.settings import load
-from memsearch_engine.longterm import forgetting, injected, review, workspace
+from memsearch_engine.longterm import injected, review, workspace
 from memsearch_engine.longterm.changes import Hunk
-from memsearch_engine.longterm.forgetting import Trash
 from memsearch_engine.longterm.review import Proposal
 from memsearch_engine.longterm.store import (
     SessionMemories,
@@ -21,7 +20,8 @@ from memsearch_engine.longterm.store import (
 )
 from memsearch_engine.search.scope import Scope
 
-if TYPE_CHECKING:  # a type only: reading the memory needs no model code
+if TYPE_CHECKING:  # types only: reading the memory needs no model code
+    from memsearch_engine.longterm.forgetting import Trash
     from memsearch_engine.longterm.pipeline import LongTermStatus, RunReport
 
 _NUMBER = 8  # minimum digits of an id; a shorter number names an entry of the trash
@@ -134,7 +134,9 @@ class LongTerm:
 
     def trash(self) -> list[Trash]:
         """What the owner has forgotten by hand and can restore."""
-        return forgetting.trash(self._home)
+        from memsearch_engine.longterm.forgetting import trash
+
+        return trash(self._home)
 
     def documents(self, *, everything: bool = False) -> dict[str, str]:
         """The texts of ``memory_summary.md`` and ``MEMORY.md``.
@@ -203,6 +205,8 @@ class LongTerm:
         Returns:
             The number of restored texts.
         """
+        from memsearch_engine.longterm import forgetting
+
         if len(name) < _NUMBER and name.isascii() and name.isdecimal():
             count = forgetting.restore(self._home, int(name))
         else:

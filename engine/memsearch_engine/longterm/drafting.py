@@ -20,13 +20,12 @@ from collections.abc import Callable
 from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import Generic, Literal, NamedTuple, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
 from memsearch_engine.agents.transcripts.evidence import Archive
 from memsearch_engine.capture.clean import without_secrets
-from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import MemsearchError, SettingsError
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.llm import cli, spend, tools
@@ -44,11 +43,11 @@ from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.longterm import workspace
 from memsearch_engine.longterm.jobs import NOTHING_TO_DO, Claim, Jobs, Refusal
+from memsearch_engine.longterm.pages import TaskName
 from memsearch_engine.search import lexical
 from memsearch_engine.search.request import parse
 from memsearch_engine.secrets.scan import redact
 
-Kind = Literal["project_review", "user_profile", "memory_to_skill"]
 PURPOSE = "documents"
 _MAX_TURNS = 8
 _JSON = re.compile(r"\A\s*(?:```(?:json)?\s*\n)?(\{.*\})\s*(?:\n```)?\s*\Z", re.S)
@@ -66,15 +65,6 @@ A = TypeVar("A")
 R = TypeVar("R", bound=DraftingResult)
 
 
-def enabled(settings: Settings, kind: Kind) -> tuple[str, Task | SkillTask] | None:
-    """The agent and its settings table that enable a task; None if no table does."""
-    for agent in agent_registry.names():
-        task = getattr(settings.plugins.get(agent), kind, None)
-        if task is not None and task.enabled:
-            return agent, task
-    return None
-
-
 class Drafting(ABC, Generic[T, A, R]):
     """One request to draft a document.
 
@@ -89,7 +79,7 @@ class Drafting(ABC, Generic[T, A, R]):
         clock: returns seconds since 1970.
     """
 
-    kind: Kind
+    kind: TaskName
     shape: type[A]
 
     def __init__(

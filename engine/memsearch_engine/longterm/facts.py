@@ -20,7 +20,6 @@ from memsearch_engine.core.ids import digest
 from memsearch_engine.core.safe_text import plain
 from memsearch_engine.journal.disk import locked
 from memsearch_engine.longterm import workspace
-from memsearch_engine.secrets.scan import redact
 
 _NOTE = re.compile(
     r"scope: (everywhere|[0-9a-f]{8})[^\n]*\nid: ([0-9a-f]{8})\n(?:by: ([\w.-]+)\n)?\n(.*)", re.S
@@ -85,6 +84,8 @@ def remember(home: Home, fact: str, *, project: str = "", name: str = "", by: st
         by: the agent that writes it; '' for the user. A fact of the user replaces the same fact of
             an agent.
     """
+    from memsearch_engine.secrets.scan import redact
+
     text = " ".join(
         redact(plain(fact), home)[0].split()
     )  # a secret over several lines is recognized only before the lines are joined

@@ -15,11 +15,11 @@ import re
 import sqlite3
 import time
 from collections.abc import Iterable
-from typing import Literal, cast
+from typing import Any, Literal
 
 import msgspec
 
-from memsearch_engine.core import freshness, safe_files
+from memsearch_engine.core import agent_registry, freshness, safe_files
 from memsearch_engine.core.errors import Conflict, SettingsError, Unreachable
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.migrations import transaction
@@ -37,14 +37,13 @@ from memsearch_engine.longterm.changes import (
     lines_with_headings,
     section_spans,
 )
-from memsearch_engine.longterm.drafting import enabled
-from memsearch_engine.secrets.scan import redact
 
 Page = Literal["project", "user"]
+TaskName = Literal["project_review", "user_profile", "memory_to_skill"]
 Spot = tuple[str, str]  #: the headings above a line (``##`` and deeper), and the line
 PAGES: tuple[Page, ...] = ("project", "user")
 FILES: dict[Page, str] = {"project": "PROJECT.md", "user": "USER.md"}
-TASKS: dict[Page, Literal["project_review", "user_profile"]] = {
+TASKS: dict[Page, TaskName] = {
     "project": "project_review",
     "user": "user_profile",
 }
@@ -110,7 +109,16 @@ def path_of(settings: Settings, project: Project, page: Page) -> str:
 
 def chosen(settings: Settings, page: Page) -> tuple[str, Task] | None:
     """The agent and its settings table that enable a page; None if no table does."""
-    return cast("tuple[str, Task] | None", enabled(settings, TASKS[page]))
+    return enabled_task(settings, TASKS[page])
+
+
+def enabled_task(settings: Settings, name: TaskName) -> tuple[str, Any] | None:
+    """The agent and its settings table that enable a task; None if no table does."""
+    for agent in agent_registry.names():
+        task = getattr(settings.plugins.get(agent), name, None)
+        if task is not None and task.enabled:
+            return agent, task
+    return None
 
 
 def read(settings: Settings, project: Project, page: Page) -> str:
@@ -160,6 +168,8 @@ def accepted_text(home: Home, settings: Settings, project: Project, page: Page) 
         above = headings
     if not permitted or orders(" ".join(permitted), his_words=False):
         return ""
+    from memsearch_engine.secrets.scan import redact
+
     return redact("\n".join(permitted), home)[0]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from memsearch_engine.agents import patches
 from memsearch_engine.agents.patches import Patch
@@ -14,12 +14,14 @@ from memsearch_engine.core.errors import MemsearchError, UsageError
 from memsearch_engine.core.ids import digest
 from memsearch_engine.core.settings import load
 from memsearch_engine.injection.injection_log import without_citations
-from memsearch_engine.longterm import injected, page_drafts
+from memsearch_engine.longterm import injected
 from memsearch_engine.longterm import pages as documents
 from memsearch_engine.longterm.changes import Hunk
-from memsearch_engine.longterm.page_drafts import PageDraftResult
 from memsearch_engine.longterm.pages import Page, PageProposal, PageReview, PageState, Spot
 from memsearch_engine.search.scope import Scope
+
+if TYPE_CHECKING:  # Review needs no model code
+    from memsearch_engine.longterm.page_drafts import PageDraftResult
 
 _BEGIN = "<!-- memsearch:begin, kept by `memsearch pages propose`; `--undo` takes it out -->"
 _END = "<!-- memsearch:end -->"
@@ -49,6 +51,8 @@ class Pages:
         Raises:
             SettingsError: no model is configured.
         """
+        from memsearch_engine.longterm import page_drafts
+
         self._scope.register()
         return page_drafts.run(
             self._home,

@@ -20,7 +20,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import msgspec
 
@@ -32,8 +32,6 @@ from memsearch_engine.core.settings import Settings, SkillTask
 from memsearch_engine.core.state import using
 from memsearch_engine.journal.disk import locked
 from memsearch_engine.longterm import pages
-from memsearch_engine.longterm.drafting import enabled
-from memsearch_engine.secrets.scan import redact
 
 TASK: Literal["memory_to_skill"] = "memory_to_skill"
 FOLDER = "skill-candidates"
@@ -226,11 +224,13 @@ def hash_of(text: str) -> str:
 
 def chosen(settings: Settings) -> tuple[str, SkillTask] | None:
     """Return the agent and settings table that enable the drafting of skills, or None."""
-    return cast("tuple[str, SkillTask] | None", enabled(settings, TASK))
+    return pages.enabled_task(settings, TASK)
 
 
 def render(name: str, description: str, body: str, home: Home) -> str:
     """The text of a SKILL.md. The front matter is quoted because it comes from a model."""
+    from memsearch_engine.secrets.scan import redact
+
     described = " ".join(redact(plain(description), home)[0].split())[:1000]
     return (
         f"---\nname: {name}\n"

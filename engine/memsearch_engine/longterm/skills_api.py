@@ -6,6 +6,7 @@ import contextlib
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memsearch_engine.agents import patches
 from memsearch_engine.agents.patches import Patch
@@ -16,11 +17,12 @@ from memsearch_engine.core.settings import load
 from memsearch_engine.core.state import using
 from memsearch_engine.injection.api import Supersessions
 from memsearch_engine.journal.disk import locked
-from memsearch_engine.longterm import skill_drafts, skills
-from memsearch_engine.longterm.skill_drafts import SkillDraftResult
+from memsearch_engine.longterm import skills
 from memsearch_engine.longterm.skills import Candidate
 from memsearch_engine.search.scope import Scope
-from memsearch_engine.secrets.scan import redact
+
+if TYPE_CHECKING:  # Review needs no model code
+    from memsearch_engine.longterm.skill_drafts import SkillDraftResult
 
 #: The folders in which agents look for a project's skills.
 _PLACES = (".claude/skills", ".agents/skills")
@@ -50,6 +52,8 @@ class Skills:
         Raises:
             SettingsError: no model is configured.
         """
+        from memsearch_engine.longterm import skill_drafts
+
         self._scope.register()
         return skill_drafts.distill(
             self._home,
@@ -67,6 +71,8 @@ class Skills:
         Raises:
             UsageError: it does not follow the specification, or a draft with that name exists.
         """
+        from memsearch_engine.longterm import skill_drafts
+
         slug = skills.slug_of(name)
         clean, why = skill_drafts.checked_body(self._home, body, lambda line: True)
         if not slug or not clean:
@@ -162,6 +168,8 @@ class Skills:
             NotFound: there is no such draft.
             UsageError: it does not follow the specification.
         """
+        from memsearch_engine.secrets.scan import redact
+
         candidate = self.get(name)
         if problems := skills.validated(candidate.name, candidate.text):
             raise UsageError(

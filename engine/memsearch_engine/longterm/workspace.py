@@ -30,7 +30,6 @@ from memsearch_engine.core.safe_text import plain
 from memsearch_engine.injection.injection_log import cited
 from memsearch_engine.journal.disk import locked
 from memsearch_engine.longterm.store import SessionMemory
-from memsearch_engine.secrets.scan import redact
 
 MEMORY, SUMMARY, RAW, DIFF = (
     "MEMORY.md",
@@ -160,6 +159,8 @@ def write(home: Home, folder: Path, name: str, text: str) -> None:
 
 def clean(home: Home, text: str) -> str:
     """Clean text for the workspace: no secrets and no terminal escapes."""
+    from memsearch_engine.secrets.scan import redact
+
     return redact(plain(text), home)[0]
 
 

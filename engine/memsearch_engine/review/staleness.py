@@ -6,7 +6,7 @@ import contextlib
 import time
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -16,13 +16,14 @@ from memsearch_engine.index.catalog import RepositoryCheck, Stale
 from memsearch_engine.index.rows import CatalogBroken
 from memsearch_engine.journal.model import Entry, safe_branch
 from memsearch_engine.journal.note import Note
-from memsearch_engine.search.lexical import file_rows
 from memsearch_engine.search.scope import Scope
-from memsearch_engine.search.sections import Section
 from memsearch_engine.service.answers import Verified
 from memsearch_engine.service.note_editor import NoteEditor
 from memsearch_engine.staleness import ask, references
 from memsearch_engine.staleness.finding import NoteStaleness, ReferenceState
+
+if TYPE_CHECKING:
+    from memsearch_engine.search.sections import Section
 
 _LONG_S = 24 * 3600.0
 
@@ -192,6 +193,7 @@ class Staleness:
         self, project: Project, progress: Callable[[dict[str, Any]], None] | None
     ) -> tuple[str, list[Stale], str]:
         from memsearch_engine.journal.files import list_days
+        from memsearch_engine.search.lexical import file_rows
 
         common_dir = locate(project.root, self._scope.home).common_dir
         if not common_dir:

@@ -185,11 +185,11 @@ class Trust:
         found: dict[DayFile, dict[str, str]] = {}
         for memory, outlined in quiet.items():
             hashes = {file: outline.hashes() for file, outline in outlined.items()}
-            wrong = origin.verdicts((name, file.day) for file in outlined for name in hashes[file])
+            doubtful = origin.doubtful(hashes)
             keys = {file: outline.origin_keys() for file, outline in outlined.items()}
             unknown = origin.unknown(memory, [key for some in keys.values() for key in some])
             for file, outline in outlined.items():
-                if not wrong or all((name, file.day) not in wrong for name in hashes[file]):
+                if file not in doubtful:
                     notes = zip(outline.ids, hashes[file], keys[file], strict=True)
                     found[file] = {name: hash_ for name, hash_, key in notes if key in unknown}
         return found

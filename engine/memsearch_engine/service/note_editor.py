@@ -19,7 +19,6 @@ from memsearch_engine.journal.targets import Target, target_of
 from memsearch_engine.journal.write import Journal
 from memsearch_engine.longterm import facts
 from memsearch_engine.search.scope import Scope
-from memsearch_engine.secrets.scan import redact
 
 _TITLE = 300  # characters
 
@@ -35,6 +34,8 @@ class NoteEditor:
 
     def add(self, text: str, *, day: str = "", time: str = "", by: str = "") -> Note:
         """Write a note into the project of the scope; see ``Memory.add``."""
+        from memsearch_engine.secrets.scan import redact
+
         clean, found = redact(text.strip("\n"), self._scope.home)
         if not clean.strip():
             raise UsageError("nothing to write")
@@ -77,6 +78,8 @@ class NoteEditor:
         self, name: str, text: str, *, if_match: str = "", path: str = "", is_checked: bool = False
     ) -> Note:
         """Replace the text of a note; see ``Memory.edit``."""
+        from memsearch_engine.secrets.scan import redact
+
         path, entry = self._find(name, path)
         clean, found = redact(text, self._scope.home)
         memory = self._scope.memory_of(path)

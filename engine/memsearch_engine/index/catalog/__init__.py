@@ -283,14 +283,15 @@ class Catalog:
 
     def find_entries(self, prefix: str, projects: list[str], limit: int) -> list[tuple[str, str]]:
         """Return (file, entry id) of entries with an id or chunk id that begins with *prefix*."""
-        owners = placeholders(len(projects))
+        # with "+", SQLite does not read all entries of the projects to find a few
+        owned = f"+e.project IN ({placeholders(len(projects))})"
         values = (prefix, prefix + "\U0010ffff", *projects)
         rows = self._query(
             "SELECT f.path, e.entry_id FROM entries e JOIN files f ON f.id=e.file"
-            f" WHERE e.entry_id >= ? AND e.entry_id < ? AND e.project IN ({owners})"
+            f" WHERE e.entry_id >= ? AND e.entry_id < ? AND {owned}"
             " UNION SELECT f.path, e.entry_id FROM chunks c JOIN entries e ON e.id=c.entry"
             " JOIN files f ON f.id=e.file"
-            f" WHERE c.chunk_id >= ? AND c.chunk_id < ? AND e.project IN ({owners}) LIMIT ?",
+            f" WHERE c.chunk_id >= ? AND c.chunk_id < ? AND {owned} LIMIT ?",
             (*values, *values, limit),
         )
         return [(path, entry_id) for path, entry_id in rows]
@@ -348,12 +349,15 @@ class Catalog:
 
         Such a chunk contains an underscore, a dot or code, and a sign or a word of assignment.
         """
-        patterns = ("%=%", "%` is %", "%` stays%", "% set to %", "%defaults to %", "%`%: %`%")
-        where = " OR ".join(["c.text LIKE '%\\_% is %' ESCAPE '\\'", *["c.text LIKE ?"] * 6])
+        # GLOB is much faster than LIKE, but not with a frequent character at the beginning
+        patterns = "=", "`*: *`", "` [iI][sS] ", "` [sS][tT][aA][yY][sS]", "_* [iI][sS] "
+        where = " OR ".join(["c.text GLOB ?"] * len(patterns))
         return self._query(
             "SELECT c.id, c.text FROM entries e JOIN chunks c ON c.entry=e.id"
-            f" WHERE e.project=? AND e.day<>'' AND ({where})",
-            (project, *patterns),
+            f" WHERE e.project=? AND e.day<>'' AND ({where} OR c.id IN (SELECT rowid FROM words"
+            " WHERE words MATCH 'written: (set OR defaults) AND written: to')"
+            " AND (c.text LIKE '% set to %' OR c.text LIKE '%defaults to %'))",
+            (project, *(f"*{pattern}*" for pattern in patterns)),
         )
 
     # -- conversations

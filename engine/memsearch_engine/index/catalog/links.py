@@ -247,11 +247,13 @@ class StalenessTable:
 
     def stale(self, project: str, limit: int = -1) -> list[Stale]:
         """Return the notes with a reference that is gone or moved, newest first."""
+        # with "+", SQLite begins with the few stale notes, not with all entries of the project
         rows = self._database.query(
-            f"SELECT {ROW_COLUMNS}, g.standing FROM {ROW_TABLES}"
-            " WHERE e.project=? AND g.stale<>'' AND c.part=0"
-            " ORDER BY e.day DESC, e.time DESC LIMIT ?",
-            (project, limit),
+            f"SELECT {ROW_COLUMNS}, g.standing FROM {ROW_TABLES} WHERE e.entry_id IN"
+            " (SELECT entry_id FROM grounded WHERE project=? AND stale<>'')"
+            " AND +e.project=? AND g.stale<>'' AND c.part=0"
+            " ORDER BY e.day DESC, e.time DESC, e.id DESC LIMIT ?",
+            (project, project, limit),
         )
         return [Stale(Row.of(row[:-1]), _decode_standing(row[-1])) for row in rows]
 

@@ -42,10 +42,9 @@ _IS_VALUE = (
     rf"(?:now\s+|always\s+|by\s+default\s+)?({_VALUE})(?!\w){_ENDS}"
 )
 _STATED = re.compile(rf"(?:`({_NAME})`|(?<![\w/.`-])([A-Za-z]\w*_\w+)){_IS_VALUE}", re.IGNORECASE)
-#: One of these occurs in each text of which ``_ASSIGNED`` or ``_STATED`` matches a sentence. They
-#: begin with a character, so they are searched ten times as fast.
+#: One of these occurs in each text of which ``_STATED`` matches a sentence. They begin with a
+#: character, so they are searched ten times as fast.
 _MAY_STATE = (
-    _ASSIGNED,
     re.compile(rf"`{_NAME}`{_IS_VALUE}", re.IGNORECASE | re.MULTILINE),
     re.compile(rf"_\w+{_IS_VALUE}", re.IGNORECASE | re.MULTILINE),
 )
@@ -163,17 +162,19 @@ def _in_project(catalog: Catalog, project: str) -> Iterator[Contradiction]:
     for one in chain(*given.values()):
         values[one.name].add(one.value)
     several_values = {name for name, some in values.items() if len(some) > 1}
-    chunks = [
-        chunk for chunk, some in given.items() if any(one.name in several_values for one in some)
-    ]
-    for row in catalog.rows(sorted(chunks)):
+    compared = {
+        chunk: few
+        for chunk, some in given.items()
+        if (few := [one for one in some if one.name in several_values])
+    }
+    for row in catalog.rows(sorted(compared)):
         if (
             row.kind in LONGTERM_KINDS.values()
             or row.heading.startswith(DIGEST)
             or not _SAYS_NO_MORE.isdisjoint(row.marks)
         ):
             continue
-        for stated in stated_in(row, given[row.id]):
+        for stated in stated_in(row, compared[row.id]):
             by_name[stated.name].append(stated)
     superseded = {
         (link.older, link.newer) for link in catalog.links.of(project) if link.sure >= ENOUGH
@@ -193,19 +194,21 @@ def _in_project(catalog: Catalog, project: str) -> Iterator[Contradiction]:
 
 
 def _may_state(text: str) -> bool:
-    quoted, is_quoted, is_bare = _MAY_STATE
-    return bool(
-        ("`" in text and (quoted.search(text) or is_quoted.search(text)))
-        or ("_" in text and is_bare.search(text))
-    )
+    return bool("`" in text and _ASSIGNED.search(text)) or _has_stated(text)
+
+
+def _has_stated(text: str) -> bool:
+    quoted, bare = _MAY_STATE
+    return bool(("`" in text and quoted.search(text)) or ("_" in text and bare.search(text)))
 
 
 def assigned_in(text: str) -> list[Assigned]:
     """The values that the sentences of a note give to identifiers."""
     found = []
     lines = filter(_may_state, text.split("\n"))
-    for sentence in filter(_may_state, chain.from_iterable(map(SENTENCE.split, lines))):
-        given = [(quoted or bare, value) for quoted, bare, value in _STATED.findall(sentence)]
+    for sentence in chain.from_iterable(map(SENTENCE.split, lines)):
+        stated = _STATED.findall(sentence) if _has_stated(sentence) else ()
+        given = [(quoted or bare, value) for quoted, bare, value in stated]
         for name, written in [*_ASSIGNED.findall(sentence), *given]:
             if (value := normalized(written)) and is_identifier(name):
                 found.append(Assigned(sentence, name, value, written))

@@ -18,7 +18,6 @@ import msgspec
 
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.state import complaining, connect, using
-from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog, Link
 from memsearch_engine.index.rows import Row
 
@@ -148,6 +147,8 @@ def supersession(
 
 def _as_written(note: Row, terms: set[str]) -> Iterator[str]:
     """The words of a note from which *terms* (``analyze.terms``) were made, each once."""
+    from memsearch_engine.index import analyze  # 10 ms, for what few notes have
+
     for token in dict.fromkeys(_TOKEN.findall(note.embedded)):
         if terms.intersection(own := set(analyze.terms(token))):
             terms = terms - own
