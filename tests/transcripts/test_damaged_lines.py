@@ -10,6 +10,7 @@ import random
 from pathlib import Path
 
 import pytest
+from memsearch_engine.agents.aider.reader import Reader as Aider
 from memsearch_engine.agents.claude_code.reader import Reader as ClaudeCode
 from memsearch_engine.agents.copilot.reader import Reader as Copilot
 from memsearch_engine.agents.cursor.reader import Reader as Cursor
@@ -324,3 +325,18 @@ def test_sessions_in_utf_16_give_the_same_turns(tmp_path, agent, form):
         assert other.turns() == one.turns() and other.unknown == one.unknown, sample
         assert other.turns(1) == one.turns(1)
         assert [other.find(name) for name in one.ids] == list(range(len(one.ids)))
+
+
+@pytest.mark.parametrize("form", ["utf-8-sig", "utf-16"])
+def test_a_history_of_aider_in_another_encoding_gives_the_same_turns(tmp_path, form):
+    text = (
+        "\n# aider chat started at 2026-11-20 10:00:00\n\n> aider --model x  \n\n"
+        "#### Which cache is „used“?  \n\n上 Valkey.\n"
+    )
+    file = tmp_path / ".aider.chat.history.md"
+    found = []
+    for encoding in ("utf-8", form):
+        file.write_text(text, encoding=encoding)
+        (session,) = Aider().sessions(tmp_path, [])
+        found.append(Aider().open_session(session).turns())
+    assert found[0] == found[1] and found[0][0].user == "Which cache is „used“?"

@@ -79,6 +79,8 @@ def test_a_file_among_sessions_that_no_reader_knows_is_listed(tmp_path, agent, f
     [
         ("copilot", "history-session-state/session_x_17.json"),
         ("qwen", "tmp/0f/chats/session-2025-10-01T10-00-x.json"),
+        ("vibe", "session/session_2025.json"),
+        ("cursor", "projects/p/agent-transcripts/old.txt"),
         ("opencode", "theirs/storage/session/0f/ses_2.json"),
     ],
 )

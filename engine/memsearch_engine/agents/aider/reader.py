@@ -23,7 +23,6 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -35,7 +34,7 @@ from memsearch_engine.agents.transcripts.model import (
     WholeConversation,
     brings_outside,
 )
-from memsearch_engine.agents.transcripts.sqlite import stamp
+from memsearch_engine.agents.transcripts.sqlite import utc
 from memsearch_engine.core import safe_files
 from memsearch_engine.core.ids import digest
 from memsearch_engine.core.repository import came_along
@@ -141,7 +140,9 @@ def _sessions(file: Path) -> list[tuple[str, list[_Record]]]:
 @lru_cache(maxsize=4)
 def _parsed(file: Path, _mtime_ns: int, _size: int) -> list[tuple[str, list[_Record]]]:
     """Like ``_sessions``, but cached by the file's state: an import opens sessions one by one."""
-    text = safe_files.read(file, _MAX).decode("utf-8", "replace").replace("\r\n", "\n")
+    data = safe_files.read(file, _MAX)
+    form = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
+    text = data.decode(form, "replace").replace("\r\n", "\n")
     found: list[tuple[str, list[_Record]]] = []
     for record in _records(text.split("\n")):
         if record.kind == "head":
@@ -283,13 +284,6 @@ def _trimmed(text: str) -> list[str]:
     return [line.rstrip() for line in text.split("\n")]
 
 
-def _utc(local: str) -> str:
-    try:
-        return stamp(datetime.fromisoformat(local).astimezone(UTC).timestamp() * 1000)
-    except (ValueError, OverflowError, OSError):
-        return ""
-
-
 class AiderConversation(WholeConversation):
     """A session of a chat history."""
 
@@ -341,8 +335,8 @@ class AiderConversation(WholeConversation):
             self.agent,
             self.session,
             f"{stamp}-{number}-{began}",
-            _utc(at),
-            _utc(at),
+            utc(at),
+            utc(at),
             self._cwd,
             words,
             tools=[],

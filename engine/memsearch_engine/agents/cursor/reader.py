@@ -46,7 +46,13 @@ from memsearch_engine.agents.transcripts.model import (
 )
 from memsearch_engine.agents.transcripts.readers import FileReader
 from memsearch_engine.agents.transcripts.records import NOT_JSON, numbered
-from memsearch_engine.agents.transcripts.sqlite import DatabaseOrFiles, number, reading, stamp
+from memsearch_engine.agents.transcripts.sqlite import (
+    DatabaseOrFiles,
+    number,
+    reading,
+    stamp,
+    utc,
+)
 
 _COMPOSER, _BUBBLE = "composerData:", "bubbleId:"
 _PERSON, _AGENT = 1, 2
@@ -185,12 +191,7 @@ def _range(db: Any, prefix: str) -> list[tuple[str, Any]]:
 
 def _when(given: Any) -> str:
     """Return a time of Cursor (milliseconds or ISO 8601); ``""`` if there is none."""
-    if isinstance(given, str) and given:
-        try:
-            return stamp(datetime.fromisoformat(given).timestamp() * 1000)
-        except (ValueError, OverflowError, OSError):
-            return ""
-    return stamp(given) if given else ""
+    return utc(given) if isinstance(given, str) else stamp(given) if given else ""
 
 
 def _began(bubble: dict[str, Any]) -> str:
@@ -403,6 +404,7 @@ class _Lines(FileReader):
 
     agent = "cursor"
     patterns = ("*/agent-transcripts/**/{}.jsonl",)
+    older = ("projects/*/agent-transcripts/**/*.txt",)
     conversation = Transcript
 
     def sessions(self, folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:

@@ -192,6 +192,14 @@ def stamp(milliseconds: object) -> str:
     return when.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def utc(local: str) -> str:
+    """Return an ISO 8601 time as ``stamp`` does. Without a zone it is a time of this machine."""
+    try:
+        return stamp(datetime.fromisoformat(local).timestamp() * 1000)
+    except (ValueError, OverflowError, OSError):
+        return ""
+
+
 def number(value: object) -> float:
     """Return a number of seconds or milliseconds; 0 if it is not a number or too large."""
     return float(value) if isinstance(value, int | float) and abs(value) < _FAR else 0.0

@@ -294,6 +294,7 @@ class Reader(FileReader):
 
     agent = "vibe"
     own_names = re.compile(_CURRENT)
+    older = ("session/session_*.json",)
     conversation = VibeConversation
 
     def files(self, folder: Path, session: str = "") -> Iterable[Path]:
