@@ -250,3 +250,24 @@ def test_codex_a_turn_that_only_an_error_answers_has_failed(tmp_path):
     tried_again = [event("agent_message", message="Done."), {**ended}]
     tried_again[1]["payload"] = {**ended["payload"], "last_agent_message": "Done."}
     assert rollout(tmp_path, *lines, *tried_again).turns()[0].status == "done"
+
+
+def test_codex_s_words_for_a_review_are_not_the_person_s(tmp_path):
+    sent = {
+        "/review": "current code changes (staged, unstaged, and untracked files) and provide "
+        "prioritized findings.",
+        "/review main": "code changes against the base branch 'main'. Run `git diff 0a1` to "
+        "inspect the changes relative to main. Provide prioritized, actionable findings.",
+        "/review commit 0a1b2c3": 'code changes introduced by commit 0a1b2c3 ("Fix"). Provide '
+        "prioritized, actionable findings.",
+        "Review the current code changes and fix them": "current code changes and fix them",
+    }
+    lines = []
+    for name, words in enumerate(sent.values()):
+        asked = event("user_message", message=f"Review the {words}")
+        answer = event("agent_message", message=f"Answer {name}.")
+        lines += [event("task_started", turn_id=str(name)), asked, asked, answer]
+    turns = rollout(tmp_path, *lines).turns()
+    assert [(turn.user, turn.assistant) for turn in turns] == [
+        (words, f"Answer {name}.") for name, words in enumerate(sent)
+    ]

@@ -74,6 +74,13 @@ _CONTEXT = re.compile(
 )
 _REQUEST = re.compile(r"^## My request(?: for Codex)?:", re.M)
 _IMAGE_NAME = re.compile(r"<image name=[^>\n]*>\s*</image>\s*\Z")
+#: The text that ``/review`` sends in place of the person's words (``review_prompts.rs`` in Codex'
+#: own source). It is recorded twice.
+_REVIEW = re.compile(
+    r"Review the (?:current code changes \(staged, unstaged, and untracked files\) and|"
+    r"code changes (?:introduced by (commit \w+)|against the base branch '([^'\n]+)'))"
+    r"[^\n]* findings\."
+)
 #: The beginnings of the harness' own texts in flat rollouts.
 _HARNESS = (
     "<environment_context>",
@@ -407,11 +414,7 @@ def _completed(now: _Reading, item: dict[str, Any], stamp: str) -> None:
 
 def _words(payload: Any) -> str:
     """Return what the person sent, from an event or its item."""
-    if not isinstance(payload, dict):
-        return ""
-    item = payload.get("item", payload)
-    if not isinstance(item, dict):
-        return ""
+    item = table_of(payload, "item") or table_of(payload)
     content = item.get("content")
     if text := text_of(item.get("message")) or blocks_text(content, ("text", "Text")):
         return text
@@ -432,10 +435,12 @@ def _order(item: Any) -> tuple[ToolCall | None, str]:
 
 
 def _request(text: str) -> str:
-    """Return a prompt without the text that the IDE or the desktop app put around it.
+    """Return a prompt without the text that the client put around it or sent in its place.
 
     If the request is empty, the person's comments are in the text before it.
     """
+    if review := _REVIEW.fullmatch(text):
+        return f"/review {review[1] or review[2] or ''}".rstrip()
     while image := _IMAGE_NAME.search(text, max(0, len(text) - 1000)):
         text = text[: image.start()].rstrip()
     if _CONTEXT.match(text) and (begin := _REQUEST.search(text)):
@@ -448,7 +453,8 @@ def _ask(now: _Reading, text: str, stamp: str) -> None:
     turn, text = now.turn, _request(text)
     if not now.asked:
         now.asked, turn.started = True, stamp or turn.started
-    turn.add_prompt(text)
+    if text != turn.user:
+        turn.add_prompt(text)
 
 
 def _item(now: _Reading, kind: str, payload: dict[str, Any]) -> None:

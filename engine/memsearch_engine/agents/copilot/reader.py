@@ -138,8 +138,8 @@ def _words(line: _Line) -> str:
 
 
 def _name(line: _Line) -> str:
-    own = text_of(line.get("messageId")) or text_of(line.get("toolCallId"))
-    return own or text_of(line.timestamp) or "unnamed"
+    names = (line.get("messageId"), line.get("toolCallId"), line.timestamp, "unnamed")
+    return next(filter(None, map(text_of, names)))
 
 
 def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
