@@ -209,7 +209,7 @@ class Offsets(msgspec.Struct):
     after: dict[str, str] = {}
 
 
-_LAYOUT = 9
+_LAYOUT = 10
 
 
 class JsonlConversation(Conversation):
