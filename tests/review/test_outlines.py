@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import random
 import sqlite3
@@ -23,6 +24,7 @@ from memsearch_engine.index.scan import scan
 from memsearch_engine.journal import files, origin, unmangle
 from memsearch_engine.journal.outline import SHINGLE_BYTES, Look, shingles_of
 from memsearch_engine.journal.parse import parse
+from memsearch_engine.review import queue
 from memsearch_engine.review.repetitions import repetitions
 
 from memsearch_tui.cli import doctor
@@ -380,6 +382,21 @@ def test_review_imports_no_code_of_models_and_no_patterns_of_secrets(tmp_path):
         [sys.executable, "-c", program, *names], cwd=tmp_path, capture_output=True, check=True
     )
     assert done.stdout == b"[]\n"
+
+
+def test_garbage_is_collected_between_the_kinds_but_not_while_one_is_read(memory, monkeypatch):
+    seen: list[bool] = []
+
+    def read(_: object) -> list[ReviewItem]:
+        seen.append(gc.isenabled())
+        raise NotFound("nothing there")
+
+    monkeypatch.setitem(queue._SOURCES, "held", read)
+    found = memory.review.groups()
+    assert next(found) == ("longterm", []) and gc.isenabled()
+    with pytest.raises(NotFound):
+        list(found)
+    assert seen == [False] and gc.isenabled()
 
 
 @pytest.mark.parametrize("seed", range(4))

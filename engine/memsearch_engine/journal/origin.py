@@ -17,7 +17,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from datetime import date
 from enum import IntEnum
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -372,8 +371,9 @@ class Origin(StateTables):
     def _is_most(self, table: str, values: int) -> bool:
         """Whether so many values are a large part of the rows of a table."""
         with self._using() as db:
-            query = f"SELECT count(*) FROM {table}"
-            return values > _MANY and bool(db.execute(query).fetchone()[0] < _WHOLE * values)
+            return values > _MANY and bool(
+                db.execute(f"SELECT count(*) FROM {table}").fetchone()[0] < _WHOLE * values
+            )
 
     def _joined(self, column: str, rows: str) -> set[str]:
         """The values of one column, as one text from SQLite: so many rows take much longer."""
@@ -458,7 +458,6 @@ def _id(name: str) -> bytes:
     return bytes.fromhex(digest("id", name, size=8))
 
 
-@lru_cache(maxsize=4096)
 def _number(day: str) -> int:
     return date.fromisoformat(day).toordinal() if day else 0
 

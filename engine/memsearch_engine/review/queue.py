@@ -7,6 +7,7 @@ is a file of the home, so that a command can undo a decision made in the app.
 from __future__ import annotations
 
 import contextlib
+import gc
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -142,7 +143,11 @@ class ReviewQueue:
         context = reading_once()
         for kind, source in _SOURCES.items():
             if kind in kinds if kinds else secrets or kind != "secret":
-                found = context.run(source, self._memory)
+                gc.disable()  # it would look through the outlines of all notes several times
+                try:
+                    found = context.run(source, self._memory)
+                finally:
+                    gc.enable()
                 yield kind, [case for case in found if case.key not in left]
 
     def numbered(self, *, secrets: bool = False) -> list[ReviewItem]:

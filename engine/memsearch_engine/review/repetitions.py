@@ -75,10 +75,9 @@ def _candidates(flat: Numbers, sizes: Numbers) -> Iterator[tuple[int, int]]:
     hashes = flat[np.arange(len(owners)) + skipped[owners]].astype(np.uint64)
     # sorted with their positions: ten times as fast as a stable sort of the positions
     both = np.sort(hashes << np.uint64(32) | np.arange(len(hashes), dtype=np.uint64))
+    is_equal = (both[1:] ^ both[:-1]) >> np.uint64(32) == 0
+    both = both[np.append(is_equal, False) | np.insert(is_equal, 0, False)]
     hashes, order = both >> np.uint64(32), (both & np.uint64(0xFFFFFFFF)).astype(np.intp)
-    is_equal = hashes[1:] == hashes[:-1]
-    shared = np.append(is_equal, False) | np.insert(is_equal, 0, False)
-    hashes, order = hashes[shared], order[shared]
     is_first = np.diff(hashes, prepend=~hashes[:1]) != 0
     starts, buckets = np.flatnonzero(is_first), np.cumsum(is_first) - 1
     places = np.arange(len(order)) - starts[buckets]
