@@ -33,9 +33,8 @@ _DOING = (
     r"visit|pipe|call|invoke|skip|bypass|approve|grant|reveal|obey)"
 )
 #: How a text of an agent's tells another what to do, which a note of what was found or decided does
-#: not.
-_INSTRUCTS = re.compile(
-    rf"""(?ix)
+#: not. Compiled at the first use, since most processes need none.
+_INSTRUCTS = rf"""(?ix)
     ^\W*(?:please\W+|always\W+|never\W+|first\W+|then\W+|now\W+|do\s+not\W+|don't\W+|
         immediately\W+|make\s+sure\s+(?:to|you)\W+)*{_DOING}\b
     | \b(?:before|after|when(?:ever)?|if|on|at|prior\s+to|
@@ -51,7 +50,6 @@ _INSTRUCTS = re.compile(
     | \b(?:skip|bypass|omit|no\s+need\s+(?:for|to))\b[^.\n]{{0,20}}
         \b(?:ask\w*|permissions?|approvals?|confirm\w*|consent)\b
     """
-)
 #: The same in other languages: a word for when or how often, or for a duty, before or after a verb
 #: that orders an action.
 _WHEN = (
@@ -78,8 +76,7 @@ _ORDERED = (
     r"çalıştır\w*|kur|yükle|sil|gönder\w*|indir|kör|installera|ta\s+bort|skicka"
 )
 _ADDING = r"(?:add|append|include|insert|answer|reply|say|tell|use|recommend|suggest)"
-_INSTRUCTS_ELSEWHERE = re.compile(
-    rf"""(?ix)
+_INSTRUCTS_ELSEWHERE = rf"""(?ix)
     \b(?:{_WHEN})\b[^\n]{{0,80}}\b(?:{_ORDERED})\b
     | \b(?:{_ORDERED})\b[^\n]{{0,80}}\b(?:{_WHEN})\b
     | (?:每次|之前|之后|总是|必须|务必|永远|先)[^。\n]{{0,40}}(?:运行|执行|安装|删除|发送|下载|上传)
@@ -91,7 +88,6 @@ _INSTRUCTS_ELSEWHERE = re.compile(
         (?:asks?|says?|requests?|wants?|tells?|mentions?|prompts?)\b[^.\n]{{0,80}}[,:;]\W*
         (?:(?:please|always|never|first|then|also|you)\W+)*(?:{_ADDING}|{_DOING})\b
     """
-)
 #: The owner's own request, as capture writes it, may say whatever he likes.
 _OWNERS_WORDS = re.compile(r"^\s*[-*]\s+User asked: ")
 
@@ -103,7 +99,7 @@ def instructs(text: str) -> bool:
     """
     lines = [line.strip().lstrip("-*+> ").strip() for line in text.splitlines()]
     return bool(orders(text, his_words=False)) or any(
-        _INSTRUCTS.search(line) or _INSTRUCTS_ELSEWHERE.search(line) for line in lines
+        re.search(_INSTRUCTS, line) or re.search(_INSTRUCTS_ELSEWHERE, line) for line in lines
     )
 
 
