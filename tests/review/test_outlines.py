@@ -250,6 +250,7 @@ def test_a_file_with_only_a_new_ctime_keeps_its_outline(memory, monkeypatch):
 
 def test_cited_conversations_are_counted_without_parsing(memory, monkeypatch):
     fill(memory, 1)
+    (Path(memory.place.memory) / "2026-02-01.md").write_text("\n")
     parsed = memory.evidence.survey()
     index(memory)
     monkeypatch.setattr(retention, "read_day", lambda path: pytest.fail(f"{path} is parsed"))

@@ -5,14 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections import defaultdict
 from collections.abc import Callable
+from functools import cache, partial
 
 import msgspec
 
 from memsearch_engine.agents.transcripts.evidence import Archive, ArchiveStatus
-from memsearch_engine.agents.transcripts.locate import find_session, open_session
+from memsearch_engine.agents.transcripts.locate import SessionFinder, open_session
 from memsearch_engine.agents.transcripts.readers import reader
-from memsearch_engine.capture.clean import redacted
 from memsearch_engine.core.errors import MemsearchError
 from memsearch_engine.core.home import AgentFolders
 from memsearch_engine.index.rows import CatalogBroken
@@ -57,7 +58,7 @@ class Survey(msgspec.Struct):
 
 def cited(scope: Scope) -> dict[tuple[str, str], list[Anchor]]:
     """Return every anchor of every note, by (agent, session)."""
-    found: dict[tuple[str, str], list[Anchor]] = {}
+    found: dict[tuple[str, str], list[Anchor]] = defaultdict(list)
     indexed: dict[DayFile, list[Anchor]] = {}
     with contextlib.suppress(CatalogBroken):
         for project in scope.projects:
@@ -73,9 +74,8 @@ def cited(scope: Scope) -> dict[tuple[str, str], list[Anchor]]:
             except OSError:
                 continue
             for anchor in anchors:
-                if anchor.agent and anchor.session:
-                    found.setdefault((anchor.agent, anchor.session), []).append(anchor)
-    return found
+                found[anchor.agent, anchor.session].append(anchor)
+    return {key: anchors for key, anchors in found.items() if all(key)}
 
 
 def _retention_days(agent: str, folders: AgentFolders) -> int:
@@ -103,19 +103,20 @@ class Evidence:
 
     def survey(self) -> Survey:
         """Return how many cited turns are live, archived or lost, and the expiring transcripts."""
-        result = Survey(expiring=[])
+        result, now = Survey(expiring=[]), time.time()
         archived = Archive(self._home).turns()
-        now = time.time()
+        finder = SessionFinder(self._scope.folders)
+        retention_days = cache(partial(_retention_days, folders=self._scope.folders))
         for (agent, session), anchors in cited(self._scope).items():
-            where = find_session(agent, session, anchors[0].path, self._scope.folders)
-            turns = archived.get((agent, session), set())
-            unkept = sum(anchor.turn not in turns for anchor in anchors)
+            where = finder.find(agent, session, anchors[0].path)
+            turns = archived.get((agent, session))
+            unkept = sum(a.turn not in turns for a in anchors) if turns else len(anchors)
             if where is None:
                 result.kept += len(anchors) - unkept
                 result.lost += unkept
                 continue
             result.live += len(anchors)
-            if limit := _retention_days(agent, self._scope.folders):
+            if limit := retention_days(agent):
                 left = limit - (now - os.stat(where.path).st_mtime) / 86400
                 if left <= _SOON_DAYS:
                     result.expiring.append(
@@ -132,8 +133,10 @@ class Evidence:
         Returns:
             The number of archived turns, and (path, reason) of those that can't be read.
         """
+        from memsearch_engine.capture.clean import redacted  # 40 ms, which a survey need not
+
         wanted = cited(self._scope)
-        count, failed = 0, []
+        count, failed, finder = 0, [], SessionFinder(self._scope.folders)
         with contextlib.closing(Archive(self._home)) as archive:
             names = archive.names()
             for number, ((agent, session), anchors) in enumerate(wanted.items()):
@@ -144,8 +147,7 @@ class Evidence:
                     for one in anchors
                     if one.turn and (agent, session, one.turn) not in names
                 }
-                path, folders = anchors[0].path, self._scope.folders
-                where = find_session(agent, session, path, folders) if turns else None
+                where = finder.find(agent, session, anchors[0].path) if turns else None
                 if where is None:
                     continue
                 try:
@@ -171,7 +173,5 @@ class Evidence:
         """
         with contextlib.closing(Archive(self._home)) as archive:
             gone = archive.prune(max_bytes=max_bytes, max_days=max_days, dry_run=dry_run)
-        folders = self._scope.folders
-        return len(gone), sum(
-            find_session(agent, session, "", folders) is None for agent, session, _ in gone
-        )
+        finder = SessionFinder(self._scope.folders)
+        return len(gone), sum(finder.find(agent, session, "") is None for agent, session, _ in gone)

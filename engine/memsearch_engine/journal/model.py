@@ -39,7 +39,7 @@ CONFLICT, CONFLICT_OF = "conflict", "conflict-of"
 CONTRADICTS = "contradicts"
 
 
-class Anchor(msgspec.Struct, frozen=True, omit_defaults=True):
+class Anchor(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """The comment that links an entry to its turn.
 
     ``kind`` is ``transcript`` (Claude Code, OpenClaw), ``rollout`` (Codex) or ``db`` (OpenCode,

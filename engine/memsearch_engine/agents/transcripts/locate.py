@@ -17,13 +17,14 @@ from pathlib import Path
 import msgspec
 
 from memsearch_engine.agents.transcripts.model import Conversation, Session, Turn
-from memsearch_engine.agents.transcripts.readers import reader, reader_of
+from memsearch_engine.agents.transcripts.readers import FileReader, reader, reader_of
 from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import NotFound
 from memsearch_engine.core.home import AgentFolders, Home
 from memsearch_engine.core.migrations import read_rows
 
 _READ = 16  # turns that are read at once in a search for words
+_WORD = re.compile(r"[A-Za-z0-9]{1,8}")
 _SESSION = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._:-]{0,199}$")
 
 
@@ -194,6 +195,38 @@ def find_session(agent: str, session: str, path: str, folders: AgentFolders) -> 
         if found and any(_is_theirs(found.path, inner, agent) for inner in places):
             return found
     return None
+
+
+class SessionFinder:
+    """Finds many sessions: it lists the files of each agent once.
+
+    A session whose file appears meanwhile may not be found.
+    """
+
+    def __init__(self, folders: AgentFolders) -> None:
+        self._folders = folders
+        self._words: dict[str, set[str] | None] = {}
+
+    def find(self, agent: str, session: str, path: str) -> Session | None:
+        """As ``find_session``."""
+        if agent not in self._words:
+            self._words[agent] = self._words_of(agent)
+        words, first = self._words[agent], _WORD.match(session)
+        is_unnamed = words is not None and first and first[0].lower() not in words
+        if is_unnamed and ("\0" in path or not os.path.isfile(os.path.expanduser(path))):
+            return None
+        return find_session(agent, session, path, self._folders)
+
+    def _words_of(self, agent: str) -> set[str] | None:
+        """The words in the names of an agent's files; None if its sessions have no files.
+
+        The name of a session's file contains the session's id, or its first eight characters.
+        """
+        reads, places = reader(agent), self._folders.of(agent)
+        if isinstance(reads, FileReader):
+            files = (file for place in places for file in reads.files(place))
+            return {word.lower() for file in files for word in _WORD.findall(str(file))}
+        return None if any(place.exists() for place in places) else set()
 
 
 def open_session(where: Session, cache: Path | None = None) -> Conversation:

@@ -87,9 +87,9 @@ class FileOutlines:
     def anchors(self, project: str) -> dict[DayFile, list[Anchor]]:
         """Return the anchors of all notes, by the version of their file."""
         rows = self._database.query(
-            f"SELECT {_FILE}, '[' || group_concat(CAST(e.anchors AS TEXT)) || ']'"
-            " FROM files f JOIN outlines o ON o.file=f.id JOIN entries e ON e.file=f.id"
-            " WHERE f.project=? AND f.state='fresh' GROUP BY f.id",
+            f"SELECT {_FILE}, '[' || coalesce((SELECT group_concat(CAST(anchors AS TEXT))"
+            " FROM entries WHERE file=f.id), '') || ']'"
+            " FROM files f JOIN outlines o ON o.file=f.id WHERE f.project=? AND f.state='fresh'",
             (project,),
         )
         return {DayFile(*file): list(chain(*_decode_anchors(anchors))) for *file, anchors in rows}
