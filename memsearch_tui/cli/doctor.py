@@ -228,7 +228,8 @@ def _readers(memory: engine.Memory, _fix: bool) -> Check:
 
 def _trust(memory: engine.Memory, _fix: bool) -> Check:
     """Check for an unfinished scrub. Notes that are pending review are no fault."""
-    if left := memory.secrets.interrupted():
+    # asked only then: the scanner of secrets takes 60 ms to load
+    if memory.home.scrub_note.exists() and (left := memory.secrets.interrupted()):
         text = f"a scrub was interrupted ({', '.join(left)})"
         return _check("trust", False, text, "run the same `memsearch secrets scrub` again")
     waiting = memory.trust.count()

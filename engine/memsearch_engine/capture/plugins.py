@@ -18,7 +18,6 @@ import msgspec
 from memsearch_engine.agents import mcp_clients
 from memsearch_engine.agents.installing import Installer, missing
 from memsearch_engine.agents.patches import Patch, apply, record, revert
-from memsearch_engine.capture import event_queue
 from memsearch_engine.capture.ledger import CaptureLedger
 from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import Conflict, Unreachable, UsageError
@@ -133,6 +132,8 @@ def uninstall(home: Home, agent: str, *, dry_run: bool = False) -> list[Patch]:
     Returns:
         The changes.
     """
+    from memsearch_engine.capture import event_queue  # 50 ms, which the state need not
+
     kind = installer(agent)
     done = revert(home, agent, kind.strip, dry_run=dry_run)
     if not dry_run:

@@ -77,6 +77,8 @@ class Home:
     state_db = _Below("state.db")
     #: The database of changes that can be undone.
     history_db = _Below("history.db")
+    #: The record of a scrub that has not ended.
+    scrub_note = _Below("scrub.json")
     #: The folder of the event queue.
     inbox = _Below("inbox")
     #: A file that changes with each decision of the owner (``freshness.changed``).

@@ -13,16 +13,17 @@ import ipaddress
 import os
 import re
 import socket
-import urllib.error
-import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.settings import load
+
+if TYPE_CHECKING:  # 15 ms, which only a request needs
+    import urllib.request
 
 VARIABLE = "MEMSEARCH_OFFLINE"
 _HOSTS = Path("/etc/hosts")
@@ -100,13 +101,6 @@ def check(address: str) -> None:
         )
 
 
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Refuses redirects: they would carry the key to another host without a check."""
-
-    def redirect_request(self, *args: Any, **kwargs: Any) -> None:
-        return None
-
-
 def proxy_for(address: str, *, grpc: bool = False) -> str:
     """The proxy for *address*; ``""`` for none.
 
@@ -119,12 +113,14 @@ def proxy_for(address: str, *, grpc: bool = False) -> str:
     """
     if is_local(address):
         return ""
+    from urllib.request import getproxies, proxy_bypass
+
     target = urlsplit(address if "://" in address else f"//{address}")
-    host, known = target.hostname or "", urllib.request.getproxies()
+    host, known = target.hostname or "", getproxies()
     names = known.get("no_grpc", known.get("no", "")) if grpc else known.get("no", "")
     if _is_exempt(host, target.port or _PORTS.get(target.scheme, 0), names):
         return ""
-    if not grpc and urllib.request.proxy_bypass(host):
+    if not grpc and proxy_bypass(host):
         return ""  # by the settings of macOS, where the environment names no proxy
     variables = ("grpc", "https", "http") if grpc else (target.scheme, "all")
     found = next((known[name] for name in variables if known.get(name)), "")
@@ -198,12 +194,22 @@ def open_url(request: urllib.request.Request, timeout_s: float) -> Any:
     proxy = proxy_for(request.full_url)
     if proxy:
         return _open_through(proxy, request, timeout_s)
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirects)
+    from urllib.request import HTTPRedirectHandler, ProxyHandler, build_opener
+
+    class NoRedirects(HTTPRedirectHandler):
+        """Refuses redirects: they would carry the key to another host without a check."""
+
+        def redirect_request(self, *args: Any, **kwargs: Any) -> None:
+            return None
+
+    opener = build_opener(ProxyHandler({}), NoRedirects)
     return opener.open(request, timeout=timeout_s)
 
 
 def _open_through(proxy: str, request: urllib.request.Request, timeout_s: float) -> io.BytesIO:
     """``open_url`` through a proxy. urllib speaks neither socks nor TLS to a proxy."""
+    import urllib.error
+
     import urllib3  # here: a tenth of a second that only those behind a proxy have to wait
 
     parts = urlsplit(proxy)

@@ -45,7 +45,6 @@ from memsearch_engine.review.secret_forms import Forms
 from memsearch_engine.secrets.scan import FoundSecret, find
 from memsearch_engine.service import launch
 
-_NOTE = "scrub.json"
 _CHUNK = 1 << 20
 #: The owner's own files: reported, never changed.
 _OWNERS = ("config.toml", "plugins", "models")
@@ -114,7 +113,7 @@ def scrub(
     """
     forms = Forms(secrets)
     home.ensure()
-    note = home.root / _NOTE
+    note = home.scrub_note
     note.write_text(
         json.dumps({"at": time.time(), "fingerprints": sorted({s.fingerprint for s in secrets})})
     )
@@ -141,7 +140,7 @@ def scrub(
 def interrupted(home: Home) -> list[str]:
     """Fingerprints of a scrub that was interrupted; [] if there is none."""
     try:
-        return list(json.loads((home.root / _NOTE).read_text())["fingerprints"])
+        return list(json.loads(home.scrub_note.read_text())["fingerprints"])
     except (OSError, ValueError, KeyError):
         return []
 
