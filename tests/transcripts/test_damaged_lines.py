@@ -224,6 +224,36 @@ def test_damage_is_counted_once_however_often_a_file_grows(tmp_path, monkeypatch
             out.write(claude(number, f"nr {number}") + b"\n")
 
 
+@pytest.mark.parametrize("again", [(0, 3), (1, 3), (1, 2), (2, 3)])
+def test_turns_that_the_client_writes_again_are_read_once(tmp_path, monkeypatch, again):
+    monkeypatch.setattr("memsearch_engine.agents.transcripts.jsonl._WORTH_AN_INDEX", 0)
+
+    def turn(number, before):
+        row = json.loads(claude(number, f"nr {number}"))
+        said = {"role": "assistant", "content": [{"type": "text", "text": f"answer {number}"}]}
+        answer = {**row, "type": "assistant", "message": said, "uuid": f"a{number}"}
+        rows = {**row, "parentUuid": before}, {**answer, "parentUuid": row["uuid"]}
+        return "".join(json.dumps(row) + "\n" for row in rows)
+
+    turns = [turn(number, f"a{number - 1}" if number else None) for number in range(3)]
+    repeated = "".join(turns[slice(*again)]).replace('"cwd": "/p"', '"cwd": "/p/sub"')
+    file = tmp_path / "s.jsonl"
+    for text in (
+        "".join(turns),
+        "".join(turns) + repeated,
+        "".join([*turns, repeated, turn(3, "a2")]),
+    ):
+        file.write_text(text)
+        session = claude_code.open_session(claude_code.at(file), tmp_path / "cache")
+    found = session.turns()
+    assert [one.turn for one in found] == session.ids and len(found) == 4
+    assert [one.assistant for one in found] == [f"answer {number}" for number in range(4)]
+    assert not any(one.replaced_by or one.replaces for one in found)
+    for place in range(4):
+        assert session.turns(place, place + 1) == found[place : place + 1]
+        assert session.turns(place) == found[place:]
+
+
 def test_a_header_behind_zero_bytes_names_its_session(tmp_path):
     folder = tmp_path / "x"
     folder.mkdir()

@@ -153,11 +153,6 @@ def _is_child(file: Path, session: str) -> bool:
     )
 
 
-def _id(text: str) -> str:
-    """Return a thread's id without characters that are special in a glob pattern."""
-    return re.sub(r"[^0-9A-Za-z-]", "", text) or "none"
-
-
 class _Scanner(Scanner):
     def __init__(self) -> None:
         super().__init__()
@@ -460,8 +455,9 @@ def _ask(now: _Reading, text: str, stamp: str) -> None:
 def _item(now: _Reading, kind: str, payload: dict[str, Any]) -> None:
     call_id = text_of(payload.get("call_id")) or text_of(payload.get("id"))
     if kind in _CALLS:
-        name = text_of(payload.get("name")) or kind.removesuffix("_call")
-        now.tools[call_id] = call = ToolCall(name, _arguments(payload))
+        now.tools[call_id] = call = ToolCall(
+            text_of(payload.get("name")) or kind.removesuffix("_call"), _arguments(payload)
+        )
         now.turn.call(call)
         now.turn.outside = now.turn.outside or kind.startswith(("web_search", "mcp"))
     elif kind in _OUTPUTS and call_id in now.tools:
@@ -585,10 +581,12 @@ class CodexConversation(_Rollout):
     def _rollouts(self, thread: str) -> Iterable[Path]:
         """Yield the rollouts of a thread: beside this one, of other days, and archived ones."""
         path = Path(self.where.path)
-        yield from path.parent.glob(f"rollout-*-{_id(thread)}.jsonl*")
+        # no characters that are special in a glob pattern
+        name = re.sub(r"[^0-9A-Za-z-]", "", thread) or "none"
+        yield from path.parent.glob(f"rollout-*-{name}.jsonl*")
         for base in path.parents[:4]:
             if base.name in _FOLDERS:
-                yield from Reader().files(base.with_name(_FOLDERS[0]), _id(thread))
+                yield from Reader().files(base.with_name(_FOLDERS[0]), name)
 
 
 class Reader(FileReader):

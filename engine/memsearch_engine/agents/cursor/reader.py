@@ -45,7 +45,7 @@ from memsearch_engine.agents.transcripts.model import (
     value_of,
 )
 from memsearch_engine.agents.transcripts.readers import FileReader
-from memsearch_engine.agents.transcripts.records import NOT_JSON, numbered
+from memsearch_engine.agents.transcripts.records import NOT_JSON, records, regular
 from memsearch_engine.agents.transcripts.sqlite import (
     DatabaseOrFiles,
     number,
@@ -331,12 +331,13 @@ class Transcript(_Whole):
         self.parent = file.parent.parent.name if file.parent.name == "subagents" else ""
         self._folder = base
         cwd = folder_of_transcript(base, self.parent or where.session)
-        for place, raw in numbered(where.path, self.unknown):
-            line = value_of(raw)
-            if line is None:
-                self._count(NOT_JSON)
-            elif isinstance(line, dict):
-                self._take(place, line, cwd)
+        with regular(where.path) as lines:
+            for place, _, raw in records(lines, skipped=self.unknown):
+                line = value_of(raw)
+                if line is None:
+                    self._count(NOT_JSON)
+                elif isinstance(line, dict):
+                    self._take(place, line, cwd)
 
     def _sub_agents_read_outside(self, turn: Turn) -> bool:
         return self._children_read_outside

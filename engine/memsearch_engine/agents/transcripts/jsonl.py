@@ -243,9 +243,22 @@ class JsonlConversation(Conversation):
             return []
         starts = self._offsets.starts
         end = starts[stop] if stop < len(starts) else None
-        found = type(self).parser(self._lines(starts[first], end), self._offsets.facts)
+        found = self._once(first, starts[first], end)
         name_replaced(found, first, self.ids, self._replaced)
         return found
+
+    def _once(self, first: int, start: int, stop: int | None) -> list[Turn]:
+        """Read turns from the one at position *first* on, without those that were written again."""
+        found: list[Turn] = []
+        for turn in type(self).parser(self._lines(start, stop), self._offsets.facts):
+            place = first + len(found)
+            if self._places.get(turn.turn, place) >= place:
+                found.append(turn)
+        return found
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: place for place, name in enumerate(self._offsets.ids)}
 
     def taken_back(self) -> list[int]:
         """Return the positions of turns that the person took back while no other turn follows."""
@@ -364,6 +377,7 @@ def _scanned(path: str, scan: Scanner, known: Offsets) -> Offsets:
     """Return the turns of a file. The last *known* one may have grown, so it is read again."""
     ids, starts = known.ids[:-1], known.starts[:-1]
     before: dict[str, int] = {}
+    seen = set(ids)
     if known.ids:
         scan.facts.update(known.facts)
         before = known.before
@@ -376,8 +390,9 @@ def _scanned(path: str, scan: Scanner, known: Offsets) -> Offsets:
         except (msgspec.DecodeError, RecursionError):
             scan.count(NOT_JSON)
             continue
-        if turn:
+        if turn and turn[0] not in seen:  # a client may write its lines again when it is opened
             before = dict(scan.unknown)
+            seen.add(turn[0])
             ids.append(turn[0])
             starts.append(turn[1])
     return Offsets(

@@ -63,17 +63,6 @@ def lines(
             _count(skipped, BAD_ARCHIVE)
 
 
-def numbered(path: str, skipped: dict[str, int]) -> Iterator[tuple[int, bytes]]:
-    """Yield (line number, record) of a file, for agents that identify turns by line.
-
-    Raises:
-        OSError: the file cannot be read.
-    """
-    with regular(path) as file:
-        for number, _, record in records(file, skipped=skipped):
-            yield number, record
-
-
 def first_record(path: str | os.PathLike[str]) -> bytes:
     """Return the first record of a file, ``{}`` if it has none. Lines over 1 MiB are skipped.
 
@@ -204,13 +193,7 @@ def _alone(raw: bytes) -> tuple[int, bytes]:
 
 def _text(record: bytes) -> bytes:
     """Return a record as UTF-8. Invalid bytes become U+FFFD."""
-    if record.isascii():
-        return record
-    try:
-        record.decode()
-    except UnicodeDecodeError:
-        return record.decode("utf-8", "replace").encode()
-    return record
+    return record if record.isascii() else record.decode("utf-8", "replace").encode()
 
 
 class _Broken:
