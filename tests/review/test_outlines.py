@@ -372,17 +372,20 @@ def test_only_the_notes_that_are_shown_beside_a_case_are_read(memory, monkeypatc
     assert looked_up == list(case.notes[:3])
 
 
-def test_review_imports_no_code_of_models_and_no_patterns_of_secrets(tmp_path):
+def test_review_imports_only_what_its_cases_need(memory):
+    """Here no code of models, no patterns of secrets, and no numpy: nothing is compared."""
+    day = Path(memory.place.memory) / "2026-03-01.md"
+    day.write_text("### 10:00\n- a few words\n")
     program = (
-        "import sys; from memsearch_engine import Memory; found = Memory().review.cases();"
-        " print(found, *(name for name in sys.argv[1:] if f'memsearch_engine.{name}' in"
-        " sys.modules))"
+        "import sys; from memsearch_engine import Memory\n"
+        "with Memory(home=sys.argv[1]) as memory: print(len(memory.review.cases()), end=' ')\n"
+        "print(*(name for name in sys.argv[2:] if name in sys.modules))"
     )
-    names = ["secrets.scan", "longterm.drafting", "longterm.searchable", "index.analyze", "actions"]
-    done = subprocess.run(
-        [sys.executable, "-c", program, *names], cwd=tmp_path, capture_output=True, check=True
-    )
-    assert done.stdout == b"[]\n"
+    names = "secrets.scan longterm.drafting longterm.searchable index.analyze actions".split()
+    command = [sys.executable, "-c", program, str(memory.home.root), "numpy"]
+    command += [f"memsearch_engine.{name}" for name in names]
+    done = subprocess.run(command, cwd=memory.place.root, capture_output=True, check=True)
+    assert done.stdout == b"1 \n"
 
 
 def test_garbage_is_collected_between_the_kinds_but_not_while_one_is_read(memory, monkeypatch):
@@ -424,10 +427,6 @@ def test_files_that_contradict_a_decision_are_those_with_such_a_text(memory, mon
     monkeypatch.setattr(origin, "_MANY", 0)  # the records are read whole, as for many notes
     monkeypatch.setattr(origin, "_WHOLE", 1000)
     assert recorded.doubtful(texts) == found
-
-
-def test_nothing_is_compared_without_words():
-    assert repetitions([], b"") == repetitions([0, 0], b"") == []
 
 
 def test_doctor_gives_each_result_before_the_next_check(memory, monkeypatch):

@@ -27,7 +27,6 @@ from memsearch_engine.journal.outline import SHINGLE_BYTES, FileOutline, Look, s
 from memsearch_engine.journal.targets import Target
 from memsearch_engine.journal.undo import day_name
 from memsearch_engine.journal.unmangle import unmangled
-from memsearch_engine.review.repetitions import repetitions
 from memsearch_engine.search.scope import Scope
 
 Kind = JunkKind | Literal["duplicate", "vanished", "merged", "returned"]
@@ -156,6 +155,10 @@ class Repair:
 
     def _repeated(self, notes: _Compared) -> Iterator[RepairCandidate]:
         """Yield the repetitions among notes."""
+        if not any(notes.counts):
+            return
+        from memsearch_engine.review.repetitions import repetitions  # numpy takes 70 ms
+
         for members, least in repetitions(notes.counts, b"".join(notes.shingles)):
             alike = []
             for file, name in (notes.names[i] for i in members):

@@ -9,12 +9,11 @@ shingles, and the classes (of 64) that they are in, allow that similarity.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import numpy as np
+import numpy as np
 
-    Numbers = np.ndarray[Any, np.dtype[Any]]
+Numbers = np.ndarray[Any, np.dtype[Any]]
 
 _SKETCH, _ALIKE, _CLASSES = 8, 0.7, 64
 _MAX_ALIKE = 50  # notes with the same sketch hash that are compared with each other
@@ -32,10 +31,6 @@ def repetitions(counts: Sequence[int], shingles: bytes) -> list[tuple[list[int],
     Returns:
         Groups of at least two indexes, in the order of their first notes.
     """
-    if not shingles:
-        return []
-    import numpy as np  # 70 ms, so only if notes are compared
-
     flat, sizes = np.frombuffer(shingles, np.uint32), np.array(counts)
     ends = np.cumsum(sizes)
     group: dict[int, int] = {}
@@ -67,8 +62,6 @@ def _jaccard(one: Numbers, other: Numbers) -> float:
 
 def _candidates(flat: Numbers, sizes: Numbers) -> Iterator[tuple[int, int]]:
     """Yield the pairs to compare: by their shared hash in the order of the notes, then by note."""
-    import numpy as np
-
     few = np.minimum(sizes, _SKETCH)
     owners = np.repeat(np.arange(len(sizes)), few)
     skipped = np.cumsum(sizes - few) - (sizes - few)
@@ -103,8 +96,6 @@ def _classes(flat: Numbers, sizes: Numbers) -> Numbers:
 
     The notes are taken in blocks, because memory that is new to the process takes most of the time.
     """
-    import numpy as np
-
     ends, found, some = np.cumsum(sizes), np.zeros(len(sizes), np.uint64), np.flatnonzero(sizes)
     for at in range(0, len(some), _NOTES):
         own = some[at : at + _NOTES]
@@ -125,8 +116,6 @@ def _may_be_alike(
         classes: the classes of each note's shingles, as bits.
         spare: the number of each note's shingles, less one for each class.
     """
-    import numpy as np
-
     shared = _bits(classes[ones] & classes[others]) + np.minimum(spare[ones], spare[others])
     able: Numbers = shared >= _ALIKE / (1 + _ALIKE) * (sizes[ones] + sizes[others]) - _ROUNDING
     return able
@@ -134,8 +123,6 @@ def _may_be_alike(
 
 def _bits(values: Numbers) -> Numbers:
     """Count the ones of each value."""
-    import numpy as np
-
     if hasattr(np, "bitwise_count"):  # from version 2 on
         return np.bitwise_count(values).astype(np.intp)
     two, four, eight, sums = (
