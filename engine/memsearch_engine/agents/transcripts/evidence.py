@@ -8,7 +8,6 @@ anchors use. The caller removes secrets before it stores a turn.
 from __future__ import annotations
 
 import hashlib
-import json
 import sqlite3
 import time
 from collections.abc import Iterable
@@ -280,7 +279,8 @@ class Archive(OpenedOnce):
         rows = self._read(
             "SELECT agent, session, json_group_array(turn) FROM turns GROUP BY agent, session"
         )
-        return {(agent, session): set(json.loads(turns)) for agent, session, turns in rows}
+        decode = msgspec.json.Decoder(set[str]).decode
+        return {(agent, session): decode(turns) for agent, session, turns in rows}
 
     def names_after(self, name: TurnName, limit: int) -> list[TurnName]:
         """Return the next names of archived turns, in order."""
