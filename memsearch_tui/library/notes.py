@@ -87,12 +87,13 @@ class NoteReader:
             self._evidence[key] = self._memory.transcripts.state(entry)
         return self._evidence[key]
 
-    def evidence_of(self, items: Sequence[Item]) -> dict[tuple[str, str], str]:
-        """Return key -> ``evidence``, for the items that can be read."""
-        found: dict[tuple[str, str], str] = {}
+    def examined(self, items: Sequence[Item]) -> list[tuple[Item, engine.Entry, str]]:
+        """Return the items that can be read, each with its entry and its ``evidence``."""
+        found = []
         for item in items:
             with contextlib.suppress(engine.MemsearchError, OSError):
-                found[item.key] = self.evidence(self.entry(item))
+                entry = self.entry(item)
+                found.append((item, entry, self.evidence(entry)))
         return found
 
     def supersessions(self, entry: engine.Entry) -> list[engine.Supersession]:

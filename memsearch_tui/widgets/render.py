@@ -76,6 +76,11 @@ def agent_tag(agent: str) -> str:
     return agent_named(agent).tag if agent in agent_names() else "me"
 
 
+def agent_short(agent: str) -> str:
+    """Return the first word of an agent's name, in the width of a column of such names."""
+    return f"{agent.partition('-')[0] if agent in agent_names() else 'by hand':8s}"
+
+
 def sign(name: str, after: str = " ") -> Piece:
     """Return the sign of a mark or fact with the text after it."""
     drawn, tone, _ = SIGNS[name]

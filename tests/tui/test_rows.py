@@ -8,19 +8,22 @@ import threading
 
 import msgspec
 import pytest
+from memsearch_engine import Memory
 from rich.cells import cell_len
 from rich.style import Style
 
-from memsearch_tui.library import Item
+from memsearch_tui.library import Item, Library
 from memsearch_tui.library.notes import NoteReader
 from memsearch_tui.library.rows import KnownProjects, NoteDays, counted_hits
 from memsearch_tui.library.status import MemoryStatus
-from memsearch_tui.screens.browse.rows import named_day
+from memsearch_tui.screens.browse.rows import EntryRows, named_day
 from memsearch_tui.screens.browse.screen import BrowseScreen
 from memsearch_tui.screens.browse.search import _whole
+from memsearch_tui.screens.browse.state import BrowseState
+from memsearch_tui.timeline import Hits
 from memsearch_tui.widgets.bars import Keys
 from memsearch_tui.widgets.lines import Lines
-from memsearch_tui.widgets.pieces import drawable, wrap
+from memsearch_tui.widgets.pieces import LINE_BREAK, drawable, wrap
 from tests.tui.conftest import until
 from tests.tui.test_flows import drive, settled
 
@@ -49,8 +52,8 @@ def test_a_high_list_gives_each_note_two_lines(long_note):
 
     async def steps(pilot):
         seen = lines(app)
-        assert seen[0].startswith(" Tue 10 Feb 10:00 me   ")
-        first, second = seen[0].split("10:00 me   ")[1], seen[1].strip()
+        assert seen[0].startswith(" Tue 10 Feb 10:00 by hand    ")
+        first, second = seen[0].split("10:00 by hand    ")[1], seen[1].strip()
         assert (
             LONG.startswith(first)
             and LONG.startswith(f"{first} {second}".rstrip("…"))
@@ -328,3 +331,62 @@ def test_the_title_counts_the_hits_above_the_folded_ones():
     doubtful = msgspec.structs.replace(sure, doubtful=True)
     assert counted_hits([sure, doubtful, sure, doubtful], 60) == "3 hits"
     assert counted_hits([sure, doubtful, sure, doubtful], 60, grouped=True) == "2 hits"
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+def test_a_row_names_its_agent_where_the_text_has_room(long_note, size):
+    app = long_note.app()
+
+    async def steps(pilot):
+        await settled(pilot)
+        rows = "\n".join(lines(app))
+        assert ("claude   ▸ " in rows) == ("by hand    The gateway" in rows) == (size[0] == 200)
+        assert ("cl ▸ " in rows) == (size[0] < 200)
+        text = lines(app)[0].partition("by hand    ")[2]
+        assert not text or cell_len(text) >= 50
+
+    drive(app, steps, size=size)
+
+
+def test_agents_have_two_letters_where_projects_take_the_room(world):
+    state = BrowseState(Library(Memory(str(world.project), home=world.home, everything=True)))
+    item = Item("1", "p/2026-02-09.md", "2026-02-09", "10:00", "claude-code", "A", {}, "shop")
+    state.shown = Hits([item])
+    rows = EntryRows(state)
+
+    def head(width: int) -> str:
+        return "".join(text for text, _ in rows.row(item.key, width))
+
+    assert " cl shop " in head(88) and " claude   shop " in head(89)
+    state.library = Library(Memory(str(world.project), home=world.home))
+    assert " cl " in head(77) and " claude   " in head(78)
+
+
+def test_a_title_in_one_line_is_followed_by_the_other_lines(world):
+    world.day("2026-02-10").write_text(
+        "# 2026-02-10\n\n### 10:00\n- Chose Rust\n- Go was slower\n\n### 11:00\n- Chose Zig\n"
+    )
+    app = world.app()
+
+    async def steps(pilot):
+        await settled(pilot)
+        await until(pilot, lambda: "Go was slower" in lines(app)[3])
+        assert lines(app)[2].endswith("Chose Rust") and lines(app)[3].strip() == "Go was slower"
+        assert lines(app)[0].endswith("Chose Zig") and not lines(app)[1].strip()
+        await pilot.press("slash", *"kind:note")
+        await settled(pilot)
+        assert "Go was slower" in lines(app)[3]  # filters alone list notes in the same way
+
+    drive(app, steps, size=(200, 60))
+
+
+def test_a_faint_hit_in_two_lines_shows_more_than_its_title(world):
+    state = BrowseState(Library(Memory(str(world.project), home=world.home)))
+    item = Item(
+        "1", "p/2026-02-09.md", "2026-02-09", "10:00", "", "Chose Rust", {}, "shop",
+        doubtful=True, text="- Chose Rust\n- Go was slower",
+    )  # fmt: skip
+    state.query, state.shown = "language", Hits([item])
+    row = EntryRows(state).row(item.key, 95, 2)
+    assert ("Chose Rust", "dim") in row
+    assert row[row.index(LINE_BREAK) + 1] == ("Go was slower", "dim")

@@ -25,6 +25,7 @@ _HOLD_FRAME_S = 0.02  # longest time that a frame waits for the note
 _AHEAD_REST_S = 0.05  # rest of the cursor before notes are read ahead
 _SAID_REST_S = 0.2  # rest of the cursor before a conversation is read
 _CACHED = 60  # recently read notes
+_BODY = 300  # characters of a note that its row may show
 
 
 class Reader:
@@ -100,9 +101,14 @@ class Reader:
 
     def _remember(self, item: Item, seen: Seen) -> None:
         self._cache[item.key, item.as_of] = seen
-        self._state.evidence[item.key] = seen.evidence
+        self._note_facts(item, seen.entry, seen.evidence)
         if len(self._cache) > _CACHED:
             del self._cache[next(iter(self._cache))]
+
+    def _note_facts(self, item: Item, entry: engine.Entry, evidence: str) -> None:
+        """Store what the row of a note shows besides its title."""
+        self._state.evidence[item.key] = evidence
+        self._state.bodies[item.key, entry.hash] = entry.body[:_BODY]
 
     def show_section(self, *, keep_place: bool = False) -> None:
         """Draw the note, and start reading what is shown beside it."""
@@ -159,7 +165,7 @@ class Reader:
             timeline.forget_far(entries.cursor)
 
     async def _look_for_lost(self) -> None:
-        """Find out which notes have a conversation, once the cursor rests.
+        """Find out which notes have a conversation, and their text, once the cursor rests.
 
         The next pages are included, so that a row is not drawn twice when it is scrolled to.
         """
@@ -169,9 +175,10 @@ class Reader:
         unknown = [key for key in entries.around() if key not in state.evidence]
         notes = [state.shown.item(key) for key in unknown if not is_heading(key)]
         items = [item for item in notes if item is not None]
-        found = await READS.run(partial(library.notes.evidence_of, items)) if items else {}
+        found = await READS.run(partial(library.notes.examined, items)) if items else []
         if library is state.library:
-            state.evidence |= found
+            for item, entry, evidence in found:
+                self._note_facts(item, entry, evidence)
             entries.refresh_changed()  # also the row of the note that was read meanwhile
 
     async def _show_amendments(self, entry: engine.Entry) -> None:

@@ -22,7 +22,9 @@ _WIDE_ROW = 90
 _DAY = 10  # cells of the day before the first note of each day
 _TIMED_ROW = 60  # least cells of a row that has both day and time
 _REPLACED, _BEFORE = 2, 10  # superseded hits in the second line; least cells of each
-_BELOW, _BELOW_NARROW = 11, 5  # cells from INDENT to the title of a note in the list of all notes
+_BELOW, _BELOW_NARROW = 11, 5  # cells from INDENT to the title of a note that is listed by time
+_NAMED_ROW = 78  # least cells of a row with the names of agents: 50 are left for its text
+_AGENT = 8  # cells of such a name
 _ASKED = "User asked: "  # begins a note that was summarised without a model
 _UNFOLDS: Row = [("   ⏎ ", "key"), ("shows them", "dim")]
 _PROJECT = 10  # characters of a project's name in a narrow row
@@ -45,15 +47,16 @@ class EntryRows:
         if item is None:
             return []
         row = self._head(item, width)
-        if item.doubtful:
+        if item.doubtful and lines == 1:
             return [*row, (item.title.removeprefix(_ASKED), "dim")]
         if not isinstance(shown, Hits):
             asked = item.title.removeprefix(_ASKED)
             title = [(drawable(part), tone) for part, tone in render.inline(asked)]
-            first, *more = wrap(title, width - _cells(row)) if lines > 1 else [title]
-            below = _BELOW if width >= _TIMED_ROW else _BELOW_NARROW
-            second = [LINE_BREAK, (" " * below, "text"), *unwrapped(more)] if more else []
-            return [*row, *first, *second]
+            if lines == 1:
+                return [*row, *title]
+            first, *rest = wrap(title, width - _cells(row))
+            more = unwrapped(rest) or self._others(item, asked)
+            return [*row, *first, LINE_BREAK, (" " * self._below(width), "text"), *more]
         is_current = bool(item.replaced) and not item.superseded
         if lines == 1:
             row += [render.sign("is current")] if is_current else []
@@ -62,6 +65,17 @@ class EntryRows:
             return [*row, *self._marked(text, item)]
         current: Row = [("  ", "text"), render.sign("is current", " current")]
         return self._two_lines(item, row, current if is_current else [], width)
+
+    def _others(self, item: Item, title: str) -> Row:
+        """Return the lines of a note after its title, if the note was read."""
+        body = self._state.bodies.get((item.key, item.hash), "")
+        return [(render.other_lines(body.replace(_ASKED, ""), title), "dim")]
+
+    def _below(self, width: int) -> int:
+        """Return the cells from ``INDENT`` to the title of a note in the list of all notes."""
+        if width < _TIMED_ROW:
+            return _BELOW_NARROW
+        return _BELOW + (_AGENT - 2 if self._names_agents(width) else 0)
 
     def _two_lines(self, item: Item, row: Row, current: Row, width: int) -> Row:
         """Return the row of a hit in two lines. The second line has the rest of its text; a text
@@ -97,7 +111,7 @@ class EntryRows:
         return line.removeprefix(_ASKED)
 
     def _marked(self, text: str, item: Item) -> Row:
-        tone = "dim" if item.superseded else "text"
+        tone = "dim" if item.superseded or item.doubtful else "text"
         return mark_words(drawable(text), tone, self._state.words())
 
     def _before(self, item: Item, width: int) -> Row:
@@ -124,7 +138,8 @@ class EntryRows:
         tag = render.agent_tag(item.agent)
         row = self._when(item, width)
         if not item.author or item.agent:  # a shared note written by hand is not by "me"
-            row.append((f"{tag} ", tag))
+            name = render.agent_short(item.agent) if self._names_agents(width) else tag
+            row.append((f"{name} ", tag))
         if self._shows_more_than(item.project):
             row.append((f"{item.project[: None if wide else _PROJECT]} ", "accent"))
         if item.author:
@@ -159,14 +174,19 @@ class EntryRows:
         line = "─" * max(2, width - len(text) - len(count) - 4)
         return [(f" {text} ", "strong"), (f"{line}{count}", "dim")]
 
+    def _names_agents(self, width: int) -> bool:
+        """Return whether a row has room for the names of agents, not only for two letters."""
+        return width >= _NAMED_ROW + (_PROJECT + 1 if self._shows_projects else 0)
+
+    @property
+    def _shows_projects(self) -> bool:
+        """Whether notes of all projects, or of a named one, are listed."""
+        return self._state.library.memory.everything or "project:" in self._state.query
+
     def _shows_more_than(self, project: str) -> bool:
         """Return whether notes of projects other than *project* are listed."""
         memory, query = self._state.library.memory, self._state.query
-        return (
-            memory.everything
-            or bool(query and memory.project.name != project)
-            or "project:" in query
-        )
+        return self._shows_projects or bool(query and memory.project.name != project)
 
 
 def _cells(row: Row) -> int:

@@ -31,6 +31,7 @@ class BrowseState:
         editing: an editor is open.
         deleted: notes that were deleted here; the index may still list them.
         evidence: key -> ``NoteReader.evidence`` of the examined rows.
+        bodies: (key, hash) -> the beginning of the text of the examined notes.
         standing: the state in the header and the rail.
         cursor_wanted: the key for the cursor when the list is read again.
         agents_here: agents with sessions on this machine; read only if there are no notes.
@@ -50,6 +51,7 @@ class BrowseState:
     editing: bool = False
     deleted: set[Key] = field(default_factory=set)
     evidence: dict[Key, str] = field(default_factory=dict)
+    bodies: dict[tuple[Key, str], str] = field(default_factory=dict)
     standing: HeaderState = field(default_factory=HeaderState)
     agents_here: list[str] = field(default_factory=list)
     _words: tuple[str, list[str]] = ("", [])
@@ -80,4 +82,5 @@ class BrowseState:
         self.library = library
         self.deleted.clear()
         self.evidence.clear()
+        self.bodies.clear()
         self.standing = HeaderState()
