@@ -72,7 +72,6 @@ def make_editor(text: str) -> TextArea:
         )
     except Exception:  # a grammar that does not fit this tree-sitter must not prevent the edit
         editor = EntryEditor(text, id="editor", soft_wrap=True, show_line_numbers=False)
-    editor.cursor_blink = False
     for key in ("f6", "f7"):  # keys of the app; f7 selected all, and the next letter replaced it
         editor._bindings.key_to_bindings.pop(key, None)
     return editor

@@ -48,12 +48,16 @@ def _values(name: str) -> Sequence[str]:
 
 
 class InOrder(_Base):
-    """A mixin for Input or TextArea.
+    """A mixin for Input or TextArea, with a cursor that does not blink.
 
     Textual runs a key's binding (backspace, ctrl+u, an arrow) only after the key has bubbled up to
     the app, but inserts letters at once. Fast typing, or typing while the app is busy, would be
     applied in another order.
     """
+
+    def on_mount(self) -> None:
+        """Show a steady cursor: a blinking one is written twice a second."""
+        self.cursor_blink = False
 
     async def _on_key(self, event: events.Key) -> None:
         bound = self._bindings.key_to_bindings.get(event.key, ())

@@ -4,6 +4,10 @@ terminal's cursor if no text changed.
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
+
+import msgspec
 import pytest
 from textual.drivers.headless_driver import HeadlessDriver
 from textual.scrollbar import ScrollBar
@@ -241,3 +245,74 @@ def test_one_pane_at_a_time_in_a_wide_window(world):
         assert again.screen.desk.is_narrow and not again.screen.query_one("#right").display
 
     drive(again, still, size=(160, 40))
+
+
+def test_a_second_answer_that_is_the_same_draws_nothing(world, monkeypatch):
+    app = world.app()
+    queries, written, read = app.library.memory.queries, list[str](), list[object]()
+    free, order = threading.Event(), 1
+
+    def answered(query: str, limit: int):
+        assert free.wait(60)
+        answer = queries.lexical(query, limit)
+        for hit in answer.hits:
+            hit.ranks = {**hit.ranks, "dense": 7}
+        return msgspec.structs.replace(answer, mode="hybrid", hits=answer.hits[::order])
+
+    def seen(item):
+        read.append(item)
+        return type(app.library.notes).seen(app.library.notes, item)
+
+    monkeypatch.setattr(app.library.memory, "search", answered)
+    monkeypatch.setattr(app.library.notes, "seen", seen)
+
+    async def others_are_done(pilot):
+        await until(pilot, lambda: {work.group for work in app.workers} <= {"search"})
+        await pilot.pause()
+
+    async def steps(pilot):
+        nonlocal order
+        entries = app.screen.panes.entries
+        await pilot.press("slash")
+        app.screen.search.search_for("redis cart")
+        await until(pilot, lambda: entries.border_title == "2 hits")
+        await others_are_done(pilot)
+        monkeypatch.setattr(type(app), "is_headless", False)
+        app.screen.refresh()
+        await pilot.pause()
+        monkeypatch.setattr(HeadlessDriver, "write", lambda _, text: written.append(text))
+        read.clear()
+        free.set()
+        await settled(pilot)
+        assert written == [] == read
+        await pilot.press("enter", "w")
+        await until(pilot, lambda: "by meaning #7" in said(app))  # the reasons are the new ones
+        order = -1
+        app.screen.search.reload()
+        await settled(pilot)
+        assert "Redis" in "".join(written)
+        monkeypatch.undo()
+
+    drive(app, steps, size=(80, 24))
+
+
+def test_the_cursor_of_a_box_does_not_blink(world):
+    app = world.app()
+    boxes: list[Callable[[], object]] = [
+        lambda: app.screen.action_do("search"),
+        lambda: app.push_screen(AskScreen("Which?", "")),
+        lambda: app.push_screen(DayScreen({}, "2026-02-10", "2026-02-10")),
+    ]
+
+    async def steps(pilot):
+        for number, box in enumerate(boxes):
+            await box()
+            await until(pilot, lambda n=number: n < 1 or len(app.screen_stack) == n + 1)
+            await pilot.pause()
+            found = app.screen.query_one(Input)
+            assert not found.cursor_blink
+        await pilot.press("escape", "escape", "escape", "e")
+        await settled(pilot)
+        assert not app.screen.query_one("#editor").cursor_blink
+
+    drive(app, steps)

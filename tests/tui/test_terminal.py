@@ -98,7 +98,7 @@ def test_found_by_meaning_opened_at_its_turn_edited_deleted_undone(desk):
     app.press(
         "second turn of the resumed codex session"
     )  # at once: no rest in which a part of it is answered
-    app.see("hybrid")
+    app.see(" hit")
     app.press("enter", "enter", "enter")
     app.see("turn 2 of 2")
     app.press("h", "e")

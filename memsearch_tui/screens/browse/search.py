@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from functools import partial
 
 import memsearch_engine as engine
+import msgspec
 from memsearch_engine import shown_line
 from textual.widgets import Input
 
@@ -45,6 +46,8 @@ class SearchController:
         self._state, self._panes, self._saved = desk.state, desk.panes, desk.saved
         self._generation = 0
         self._answer: engine.Answer | None = None  # the shown answer
+        self._hits = Hits([])  # its rows, and all that decides how they are drawn
+        self._looks: tuple[object, ...] = ()
         self._past = -1  # the past search in the box, counted from the newest
         self._unfolded = False  # faintly similar hits are listed, too
         self._offered = ""  # the values of the filter that is typed
@@ -219,12 +222,21 @@ class SearchController:
         self._desk.status.set_remark(self._offered)
 
     def show_hits(self, answer: engine.Answer) -> None:
-        """Show the hits. The cursor is on the best one until the user moves it."""
+        """Show the hits. The cursor is on the best one until the user moves it.
+
+        If they look as the shown ones do, nothing is drawn: a screen reader would say them again.
+        """
         state, entries = self._state, self._panes.entries
         self._answer = answer
         grouped = self._saved.by_session
         items = hit_rows(state.library.items, answer, by_session=grouped)
         hits = Hits(items, by_session=grouped, unfolded=self._unfolded).without(state.deleted)
+        seen = [msgspec.structs.replace(item, reasons=()) for item in items]
+        looks = state.query, list(hits), seen, answer.absent, answer.is_unsure
+        if state.shown is self._hits and looks == self._looks:
+            state.shown = self._hits = hits  # with other reasons
+            return
+        self._hits, self._looks = hits, looks
         line = entries.cursor_line
         best = next((key for key in hits if not is_heading(key)), None)
         state.shown = hits
@@ -237,7 +249,7 @@ class SearchController:
         if state.chosen:  # the row under the cursor stays at its place on the screen
             # a heading belongs to its first row
             entries.hold(max(line, entries.tall) if grouped else line)
-        entries.entitle(f"{counted_hits(items, _HITS, grouped=grouped)} · {answer.mode}", "")
+        entries.entitle(counted_hits(items, _HITS, grouped=grouped), "")
 
     def unfold(self) -> None:
         """Also show the faintly similar hits."""
@@ -259,7 +271,9 @@ class SearchController:
 
     async def explain(self) -> None:
         """Show why the note under the cursor is a hit, or why it is no hit of the last search."""
-        item, past = self._state.item, self._saved.past_searches
+        past = self._saved.past_searches
+        # of the newest answer, which may look like the one before and have other reasons
+        item = self._state.shown.item(self._panes.entries.key)
         if item and item.reasons:
             reasons = [_whole(reason, self._state.words()) for reason in item.reasons]
             self._desk.say(f"Why this hit: {' · '.join(reasons)}", for_s=10)
@@ -376,7 +390,8 @@ def _remarks(answer: engine.Answer) -> str:
         for word in answer.absent
         if word.casefold() not in _ASKING and f":{word} is no filter" not in answer.reason
     ]
-    remarks = [answer.reason] if answer.reason else []
+    remarks = ["words only"] if answer.mode == "lexical" else []
+    remarks += [answer.reason] if answer.reason else []
     remarks += [f"“{word}” is read as {', '.join(near)}" for word, near in answer.corrected.items()]
     if absent:
         remarks.append(f"no note has “{'”, “'.join(absent)}”")
