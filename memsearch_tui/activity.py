@@ -72,11 +72,12 @@ def _captured(state: dict[str, Any], today: str) -> list[Line]:
             [("c connects an agent, and imports its old sessions", "text")],
         ]
         return [Line("nothing", rows[0], rows), Line("", rows[1])]
-    percent, seen = state["percent"], state["seen"]
+    percent, done = state["percent"], sum(share.captured for share in state["days"])
     tone = "good" if percent >= _GOOD else "warn"
-    row: Row = [_label("Captured"), (f"{percent} %", tone), (f" of {many(seen, 'turn')}", "text")]
+    row: Row = [_label("Captured"), (f"{percent} %", tone)]
+    row.append((f"  {done:,} of {many(state['seen'], 'turn')}", "text"))
     if state["trivial"]:
-        row.append((f" · {state['trivial']} trivial", "dim"))
+        row.append((f" · {state['trivial']:,} trivial", "dim"))
     found = [Line("captured", row, _days(state["days"]) or [row])]
     agents: dict[str, list[Any]] = {}
     for share in state["days"]:
@@ -130,21 +131,16 @@ def _scaled(count: int, longest: int) -> int:
 
 def _missed(state: dict[str, Any]) -> list[Line]:
     missed, waiting, failed = state.get("missed", []), state["waiting"], state["failures"]
-    rows: list[Row] = [
-        [
-            (f"{turn.day}  ", "text"),
-            (f"{turn.agent:12s}", agent_tag(turn.agent)),
-            (f"{turn.session[:13]}  ", "dim"),
-            (turn.reason or turn.outcome, "warn"),
-        ]
-        for turn in missed
-    ]
-    none: Row = [("Every finished turn is in memory, or was trivial.", "good")]
+    rows = [_turn(turn, "warn") for turn in missed]
+    if not missed:
+        rows = [[("Every finished turn is in memory, or was trivial.", "good")]]
+    if skipped := state.get("skipped", []):
+        rows += [[], [("Skipped as trivial:", "strong")], *(_turn(turn, "dim") for turn in skipped)]
     row: Row = [
         _label("Not captured"),
         (many(len(missed), "turn") if missed else "none", "warn" if missed else "good"),
     ]
-    found = [Line("missed", row, rows or [none])]
+    found = [Line("missed", row, rows)]
     row = [
         _label("Waiting"),
         (many(len(waiting), "event") if waiting else "none", "warn" if waiting else "text"),
@@ -168,6 +164,16 @@ def _missed(state: dict[str, Any]) -> list[Line]:
     return [
         *found,
         Line("failed", row, [*rows, [(named or "No summary waits for a model.", "text")]]),
+    ]
+
+
+def _turn(turn: Any, tone: str) -> Row:
+    """Return the row of a turn that is not in memory, with its reason."""
+    return [
+        (f"{turn.day}  ", "text"),
+        (f"{turn.agent:12s}", agent_tag(turn.agent)),
+        (f"{turn.session[:13]}  ", "dim"),
+        (turn.reason or turn.outcome, tone),
     ]
 
 

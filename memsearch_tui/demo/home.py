@@ -19,7 +19,8 @@ from memsearch_engine.agents.transcripts.evidence import Archive
 from memsearch_engine.agents.transcripts.model import ToolCall, Turn
 from memsearch_engine.capture import summaries
 from memsearch_engine.capture.capture_pipeline import CapturePipeline
-from memsearch_engine.capture.ledger import CaptureLedger, SeenTurn, TurnOutcome
+from memsearch_engine.capture.extract import why_trivial
+from memsearch_engine.capture.ledger import CaptureLedger, SeenTurn
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.llm import spend
 from memsearch_engine.core.llm.reply import Reply, estimate
@@ -160,23 +161,20 @@ def _weeks(home: Home, made: Demo, end: date) -> None:
     ledger = CaptureLedger(home)
     for agent in dict.fromkeys(story.agent for story in turns):
         ledger.capturing(agent, _moment(end, _SHOWN_DAYS))
-    outcomes: list[tuple[TurnOutcome, list[Story]]] = [
-        ("captured", recent),
-        ("trivial", made.chatter),
-    ]
-    for outcome, stories in outcomes:
-        ledger.note(
-            SeenTurn(
-                story.agent,
-                story.session_id,
-                story.turn,
-                str(end - timedelta(days=story.day)),
-                str(projects[story.project]),
-                outcome,
-                started=_moment(end, story.day, story.time),
-            )
-            for story in stories
+    ledger.note(
+        SeenTurn(
+            story.agent,
+            story.session_id,
+            story.turn,
+            str(end - timedelta(days=story.day)),
+            str(projects[story.project]),
+            "trivial" if why else "captured",
+            why,
+            started=_moment(end, story.day, story.time),
         )
+        for story in [*recent, *made.chatter]
+        for why in [why_trivial(_turn(story, projects[story.project], end))]
+    )
     ledger.close()
     for story in recent:
         text = "\n".join(story.bullets)

@@ -113,6 +113,7 @@ class MemoryStatus:
             "alarms": [],
             "waiting": [],
             "missed": [],
+            "skipped": [],
             "error": "",
             "summaries": {},
             "failures": [],
@@ -131,6 +132,7 @@ class MemoryStatus:
             state["injected"] = injection.log()
             state["waiting"] = msgspec.to_builtins(capture.inbox().waiting)
             state["missed"] = capture.missed(["failed", "homeless", "new"])
+            state["skipped"] = capture.missed(["trivial"])
             covered = capture.coverage()
             for name in ("percent", "seen", "trivial", "days", "alarms"):
                 state[name] = getattr(covered, name)

@@ -13,6 +13,7 @@ from memsearch_engine.agents.transcripts.model import ToolCall, Turn
 from memsearch_engine.capture import extract
 from memsearch_engine.capture.backfill import ImportSelection, plan, run
 from memsearch_engine.capture.capture_pipeline import CapturePipeline, local_time, noted_at
+from memsearch_engine.capture.ledger import SeenTurn
 from memsearch_engine.core.home import AgentFolders, Home
 
 ASKED = "I found an old script. Shall I remove deploy.sh?"
@@ -158,6 +159,37 @@ def test_the_question_stands_in_the_note_and_with_its_evidence(tmp_path, monkeyp
     kept = Archive(home).get("codex", name[-42:-6], "turn-1")
     assert kept and kept.in_reply_to.endswith("Shall I remove deploy.sh?")
     assert plan(home, pipeline, AgentFolders.from_env(), choice).new == 0
+
+
+def test_counting_old_sessions_makes_no_turn_a_missed_one(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex"))
+    project = tmp_path / "proj"
+    project.mkdir()
+    name = "rollout-2026-11-20T10-00-00-01920000-aaaa-7bbb-8ccc-000000000098.jsonl"
+    rollout(
+        tmp_path / "codex" / "sessions" / "2026" / "11" / "20" / name,
+        project,
+        ("Which port?", "", "It is 8443."),
+        ("thanks", "", "You're welcome!"),
+        ("And the host?", "", ""),
+    )
+    home = Home(tmp_path / "home").ensure()
+    pipeline, choice = CapturePipeline(home), ImportSelection(("codex",))
+    ledger, folders = pipeline.ledger, AgentFolders.from_env()
+    assert plan(home, pipeline, folders, choice).new == 1
+    assert ledger.missed(["new", "trivial"]) == []  # codex is not captured
+    ledger.capturing("codex", 0.0)
+    assert [one.turn for one in ledger.missed(["new"])] == ["turn-0"]
+    reasons = {one.turn: one.reason for one in ledger.missed(["trivial"])}
+    assert reasons == {"turn-1": "only a greeting, a yes or a no", "turn-2": "no answer"}
+    # an earlier version took the first turn for trivial: it can be imported, and was not missed
+    skipped = SeenTurn("codex", name[-42:-6], "turn-0", "2026-11-20", "", "trivial", "", 1.0)
+    ledger.note([skipped])
+    assert plan(home, pipeline, folders, choice).new == 1
+    assert ledger.missed(["new"]) == [] and ledger.late("codex", 0.0, 9e9) == 0
+    run(pipeline, plan(home, pipeline, folders, choice), choice)
+    assert ledger.outcomes("codex", name[-42:-6])["turn-0"] == "captured"
     pipeline.close()
 
 

@@ -7,6 +7,7 @@ import copy
 import msgspec
 import pytest
 from memsearch_engine import Memory
+from memsearch_engine.capture.ledger import MissedTurn
 from memsearch_engine.core.llm.spend import Spent
 
 from memsearch_tui import activity, health
@@ -73,6 +74,25 @@ def test_activity_names_the_agents_own_model_in_words():
     lines = activity.lines({**ACTIVITY, "spend": spent}, "2026-02-09")
     shown = "\n".join([*rows(lines), details(lines, "cost")])
     assert "agent's CLI haiku" in shown and "local haiku" in shown and "native" not in shown
+
+
+def test_activity_says_how_many_turns_were_captured_and_why_the_others_were_not():
+    skipped = [
+        MissedTurn("codex", "0199a213-81c0-7a61", str(n), "2026-02-09", "trivial", reason)
+        for n, reason in enumerate(("no answer", "only a greeting, a yes or a no", ""))
+    ]
+    lines = activity.lines({**ACTIVITY, "skipped": skipped}, "2026-02-09")
+    assert rows(lines)[1] == "Captured      97 %  36 of 41 turns · 3 trivial"
+    assert "Not captured  none" in rows(lines)
+    shown = details(lines, "missed").split("\n")
+    assert shown[:3] == [
+        "Every finished turn is in memory, or was trivial.",
+        "",
+        "Skipped as trivial:",
+    ]
+    assert [line.split("  ")[-1] for line in shown[3:]] == [
+        "no answer", "only a greeting, a yes or a no", "trivial",
+    ]  # fmt: skip
 
 
 def test_the_rows_of_activity_fit_beside_their_details():

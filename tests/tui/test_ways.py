@@ -264,6 +264,7 @@ def test_the_demo_has_a_long_conversation_and_weeks_of_activity(tmp_path, monkey
 
     from memsearch_tui.demo.history import build
     from memsearch_tui.demo.home import fill
+    from memsearch_tui.screens.connect import plan
 
     end = date(2026, 11, 20)
     made = build(tmp_path, end, routine=100)
@@ -271,6 +272,14 @@ def test_the_demo_has_a_long_conversation_and_weeks_of_activity(tmp_path, monkey
     home = Home(tmp_path / "home")
     ledger = CaptureLedger(home)
     counts = ledger.counts()
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "agents" / "claude"))
+    with Memory(str(made.projects["orders-api"]), home=home) as memory:
+        claude = plan(memory, "claude-code", lambda *_: None).counts["claude-code"]
+    assert (claude.new, claude.trivial) == (0, len(made.chatter))
+    found = {outcome for *_, outcome, _ in ledger.counts()}
+    assert found == {"captured", "trivial"} and not ledger.missed(["new"])
+    reasons = {turn.reason for turn in ledger.missed(["trivial"])}
+    assert reasons == {"only a greeting, a yes or a no"}
     ledger.close()
     assert (
         sum(number for *_, outcome, number in counts if outcome == "trivial")

@@ -22,7 +22,7 @@ from memsearch_engine.capture.capture_pipeline import (
     local_time,
     noted_at,
 )
-from memsearch_engine.capture.extract import is_trivial
+from memsearch_engine.capture.extract import why_trivial
 from memsearch_engine.capture.ledger import SeenTurn, TurnOutcome
 from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import MemsearchError
@@ -214,11 +214,11 @@ def _count(
         if outcome == "new":
             start = start or turn.started
             new.append(turn.turn)
-        if outcome != before:
+        # a turn that capture skipped is not missed, also if a newer version would capture it
+        if outcome != before and before != "trivial":
+            name, cwd, why = turn.turn, turn.cwd, why_trivial(turn)
             started = when.timestamp() if when else 0.0
-            notes.append(
-                SeenTurn(where.agent, turn.session, turn.turn, day, turn.cwd, outcome, "", started)
-            )
+            notes.append(SeenTurn(where.agent, turn.session, name, day, cwd, outcome, why, started))
     pipeline.ledger.note(notes)
     count.sessions += 1
     if new:
@@ -263,7 +263,7 @@ def _outcome(
     planned: set[str],
 ) -> TurnOutcome:
     """Return what an import does with a turn. *before*: its outcome in the ledger."""
-    if is_trivial(turn):
+    if why_trivial(turn):
         return "trivial"
     if not memory:  # a captured or deleted turn was imported into another folder
         return before if before in ("captured", "deleted") else "homeless"

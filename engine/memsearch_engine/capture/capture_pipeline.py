@@ -19,7 +19,7 @@ from memsearch_engine.agents.transcripts.evidence import Archive
 from memsearch_engine.agents.transcripts.model import Conversation, Session, Turn
 from memsearch_engine.capture import summaries
 from memsearch_engine.capture.clean import redacted
-from memsearch_engine.capture.extract import extract, in_context, is_trivial
+from memsearch_engine.capture.extract import extract, in_context, why_trivial
 from memsearch_engine.capture.ledger import CaptureLedger, SeenTurn, TurnOutcome
 from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import MemsearchError, Unreachable
@@ -120,8 +120,8 @@ class CapturePipeline:
             return self._note(turn, when, cwd, CapturedTurn("ours"))
         memory = memory or home_of(cwd, self.home)
         self._supersede(turn, memory)
-        if is_trivial(turn):
-            return self._note(turn, when, cwd, CapturedTurn("trivial"))
+        if why := why_trivial(turn):
+            return self._note(turn, when, cwd, CapturedTurn("trivial"), why)
         if not memory:
             return self._note(turn, when, cwd, CapturedTurn("homeless"), f"{cwd} is gone")
         clean = redacted(turn, self.home)

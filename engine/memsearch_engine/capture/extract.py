@@ -82,19 +82,24 @@ _ANSWERED = re.compile(
 )
 
 
-def is_trivial(turn: Turn) -> bool:
-    """Whether a turn contains nothing to remember.
+def why_trivial(turn: Turn) -> str:
+    """Return why a turn contains nothing to remember; ``""`` if it contains something.
 
     It has no request, or neither tool calls nor an answer. If the request is a greeting, a yes or a
     no: no tool changed anything or asked the person, and the answer contains no information.
     """
     if not turn.user.strip():
-        return True
+        return "no request"
     if is_assent(turn.user):
-        return not any(changes(tool) or _answer(tool) for tool in turn.tools) and (
-            turn.status == "failed" or not _tells(turn.assistant)
-        )
-    return not turn.assistant.strip() and not turn.tools
+        acted = any(changes(tool) or _answer(tool) for tool in turn.tools)
+        tells = acted or (turn.status != "failed" and _tells(turn.assistant))
+        return "" if tells else "only a greeting, a yes or a no"
+    return "" if turn.assistant.strip() or turn.tools else "no answer"
+
+
+def is_trivial(turn: Turn) -> bool:
+    """Whether a turn contains nothing to remember."""
+    return bool(why_trivial(turn))
 
 
 def changes(tool: ToolCall) -> bool:

@@ -217,13 +217,18 @@ class CaptureLedger(StateTables):
             return int(db.execute(query, (agent, since, before)).fetchone()[0])
 
     def missed(self, outcomes: Sequence[TurnOutcome], limit: int = 100) -> list[MissedTurn]:
-        """Return the turns that are not in memory, newest first."""
+        """Return the turns that are not in memory, newest first.
+
+        Turns from before the start of capture are listed only if something failed.
+        """
         with self._using() as db:
             marks = ",".join("?" * len(outcomes))
             rows = db.execute(
-                "SELECT agent, session, turn, day, outcome, reason FROM seen_turns "
+                "SELECT s.agent, session, turn, day, outcome, reason FROM seen_turns s "
+                "LEFT JOIN capturing c ON c.agent=s.agent AND since>=0 "
                 f"WHERE outcome IN ({marks}) "
-                "ORDER BY at DESC LIMIT ?",
+                "AND (outcome NOT IN ('new','trivial') OR started>=since) "
+                "ORDER BY at DESC, started DESC LIMIT ?",
                 (*outcomes, limit),
             )
             return [MissedTurn(*row) for row in rows]
