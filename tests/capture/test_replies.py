@@ -182,7 +182,7 @@ def test_counting_old_sessions_makes_no_turn_a_missed_one(tmp_path, monkeypatch)
     ledger.capturing("codex", 0.0)
     assert [one.turn for one in ledger.missed(["new"])] == ["turn-0"]
     reasons = {one.turn: one.reason for one in ledger.missed(["trivial"])}
-    assert reasons == {"turn-1": "only a greeting, a yes or a no", "turn-2": "no answer"}
+    assert reasons == {"turn-1": "only a courtesy", "turn-2": "no answer"}
     # an earlier version took the first turn for trivial: it can be imported, and was not missed
     skipped = SeenTurn("codex", name[-42:-6], "turn-0", "2026-11-20", "", "trivial", "", 1.0)
     ledger.note([skipped])

@@ -79,7 +79,7 @@ def test_activity_names_the_agents_own_model_in_words():
 def test_activity_says_how_many_turns_were_captured_and_why_the_others_were_not():
     skipped = [
         MissedTurn("codex", "0199a213-81c0-7a61", str(n), "2026-02-09", "trivial", reason)
-        for n, reason in enumerate(("no answer", "only a greeting, a yes or a no", ""))
+        for n, reason in enumerate(("no answer", "only a courtesy", ""))
     ]
     lines = activity.lines({**ACTIVITY, "skipped": skipped}, "2026-02-09")
     assert rows(lines)[1] == "Captured      97 %  36 of 41 turns · 3 trivial"
@@ -91,7 +91,7 @@ def test_activity_says_how_many_turns_were_captured_and_why_the_others_were_not(
         "Skipped as trivial:",
     ]
     assert [line.split("  ")[-1] for line in shown[3:]] == [
-        "no answer", "only a greeting, a yes or a no", "trivial",
+        "no answer", "only a courtesy", "trivial",
     ]  # fmt: skip
 
 

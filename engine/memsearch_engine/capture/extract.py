@@ -93,7 +93,7 @@ def why_trivial(turn: Turn) -> str:
     if is_assent(turn.user):
         acted = any(changes(tool) or _answer(tool) for tool in turn.tools)
         tells = acted or (turn.status != "failed" and _tells(turn.assistant))
-        return "" if tells else "only a greeting, a yes or a no"
+        return "" if tells else "only a courtesy"
     return "" if turn.assistant.strip() or turn.tools else "no answer"
 
 
