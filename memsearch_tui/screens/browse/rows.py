@@ -22,9 +22,7 @@ _WIDE_ROW = 90
 _DAY = 10  # cells of the day before the first note of each day
 _TIMED_ROW = 60  # least cells of a row that has both day and time
 _REPLACED, _BEFORE = 2, 10  # superseded hits in the second line; least cells of each
-_BELOW, _BELOW_NARROW = 11, 5  # cells from INDENT to the title of a note that is listed by time
 _NAMED_ROW = 78  # least cells of a row with the names of agents: 50 are left for its text
-_AGENT = 8  # cells of such a name
 _ASKED = "User asked: "  # begins a note that was summarised without a model
 _UNFOLDS: Row = [("   ⏎ ", "key"), ("shows them", "dim")]
 _PROJECT = 10  # characters of a project's name in a narrow row
@@ -55,8 +53,9 @@ class EntryRows:
             if lines == 1:
                 return [*row, *title]
             first, *rest = wrap(title, width - _cells(row))
-            more = unwrapped(rest) or self._others(item, asked)
-            return [*row, *first, LINE_BREAK, (" " * self._below(width), "text"), *more]
+            body = self._state.bodies.get((item.key, item.hash), "").replace(_ASKED, "")
+            more = unwrapped(rest) or [(render.other_lines(body, asked), "dim")]
+            return [*row, *first, LINE_BREAK, (" " * (_cells(row) - INDENT), "text"), *more]
         is_current = bool(item.replaced) and not item.superseded
         if lines == 1:
             row += [render.sign("is current")] if is_current else []
@@ -65,17 +64,6 @@ class EntryRows:
             return [*row, *self._marked(text, item)]
         current: Row = [("  ", "text"), render.sign("is current", " current")]
         return self._two_lines(item, row, current if is_current else [], width)
-
-    def _others(self, item: Item, title: str) -> Row:
-        """Return the lines of a note after its title, if the note was read."""
-        body = self._state.bodies.get((item.key, item.hash), "")
-        return [(render.other_lines(body.replace(_ASKED, ""), title), "dim")]
-
-    def _below(self, width: int) -> int:
-        """Return the cells from ``INDENT`` to the title of a note in the list of all notes."""
-        if width < _TIMED_ROW:
-            return _BELOW_NARROW
-        return _BELOW + (_AGENT - 2 if self._names_agents(width) else 0)
 
     def _two_lines(self, item: Item, row: Row, current: Row, width: int) -> Row:
         """Return the row of a hit in two lines. The second line has the rest of its text; a text
@@ -138,7 +126,8 @@ class EntryRows:
         tag = render.agent_tag(item.agent)
         row = self._when(item, width)
         if not item.author or item.agent:  # a shared note written by hand is not by "me"
-            name = render.agent_short(item.agent) if self._names_agents(width) else tag
+            room = _NAMED_ROW + (_PROJECT + 1 if self._shows_projects else 0)
+            name = render.agent_short(item.agent) if width >= room else tag
             row.append((f"{name} ", tag))
         if self._shows_more_than(item.project):
             row.append((f"{item.project[: None if wide else _PROJECT]} ", "accent"))
@@ -173,10 +162,6 @@ class EntryRows:
             text, count = f"{who} · {day or 'no day'}", f" {found}"
         line = "─" * max(2, width - len(text) - len(count) - 4)
         return [(f" {text} ", "strong"), (f"{line}{count}", "dim")]
-
-    def _names_agents(self, width: int) -> bool:
-        """Return whether a row has room for the names of agents, not only for two letters."""
-        return width >= _NAMED_ROW + (_PROJECT + 1 if self._shows_projects else 0)
 
     @property
     def _shows_projects(self) -> bool:
