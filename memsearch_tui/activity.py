@@ -74,8 +74,8 @@ def _captured(state: dict[str, Any], today: str) -> list[Line]:
         return [Line("nothing", rows[0], rows), Line("", rows[1])]
     percent, done = state["percent"], sum(share.captured for share in state["days"])
     tone = "good" if percent >= _GOOD else "warn"
-    row: Row = [_label("Captured"), (f"{percent} %", tone)]
-    row.append((f"  {done:,} of {many(state['seen'], 'turn')}", "text"))
+    counted = f"  {done:,} of {many(state['seen'], 'turn')}", "text"
+    row: Row = [_label("Captured"), (f"{percent} %", tone), counted]
     if state["trivial"]:
         row.append((f" · {state['trivial']:,} trivial", "dim"))
     found = [Line("captured", row, _days(state["days"]) or [row])]
@@ -168,7 +168,6 @@ def _missed(state: dict[str, Any]) -> list[Line]:
 
 
 def _turn(turn: Any, tone: str) -> Row:
-    """Return the row of a turn that is not in memory, with its reason."""
     return [
         (f"{turn.day}  ", "text"),
         (f"{turn.agent:12s}", agent_tag(turn.agent)),

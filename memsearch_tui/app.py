@@ -21,7 +21,7 @@ from textual.theme import Theme
 from memsearch_tui import drafts
 from memsearch_tui.aside import ACTION, OURS, SHOWN_AFTER_S, WRITES, read
 from memsearch_tui.commands import OffersCommands, PaletteCommand
-from memsearch_tui.library import Item, Library, ProjectRow
+from memsearch_tui.library import Item, Library
 from memsearch_tui.painted import ChangedCells, Painted
 from memsearch_tui.saved import SavedState
 from memsearch_tui.screens.browse.screen import BrowseScreen
@@ -133,6 +133,7 @@ class MemsearchApp(App[int]):
         self.animation_level = "none"
         self._painted = Painted()
         self._refused: list[str | None] = []  # texts that kept the app open
+        self.pages: dict[type[Screen[Any]], Screen[Any]] = {}  # as they were left (``Page.before``)
         self.saved = SavedState(library.memory.home)
         for item in THEMES:
             self.register_theme(item)
@@ -404,6 +405,7 @@ class MemsearchApp(App[int]):
 
         def opened(library: Library) -> None:
             self.library = library
+            self.pages.clear()
             browse.open(library)
 
         async def chosen(root: str | None) -> None:
@@ -416,17 +418,10 @@ class MemsearchApp(App[int]):
                     Memory(None if root == "*" else root, home=home, everything=root == "*")
                 ),
                 opened,
-                failed,
+                browse.desk.complain,
             )
 
-        def failed(error: Exception) -> None:
-            self.notify(str(error), severity="error")
-
-        def show(rows: list[ProjectRow]) -> None:
-            self.push_screen(ProjectsScreen(rows), chosen)
-
-        counting = self.library.projects.rows
-        await read(browse, "counting what each has", counting, show, failed)
+        self.push_screen(ProjectsScreen(self.library), chosen)
 
 
 def run(*, project: str | None = None, everything: bool = False) -> int:

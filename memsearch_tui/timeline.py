@@ -52,6 +52,7 @@ class Hits(Sequence[Key]):
         self._by_session, self._unfolded = by_session, unfolded
         self._keys = list(self._items)
         self.folded = 0
+        self.looks: tuple[object, ...] = ()  # all that decides how they are drawn, if known
         #: heading -> agent, day of the best note, number of notes
         self.conversations: dict[Key, tuple[str, str, int]] = {}
         if by_session:

@@ -39,7 +39,9 @@ class ChangesScreen(Page["list[engine.Change]"]):
         self._brought: list[engine.Change] = []
 
     async def on_mount(self) -> None:
-        """Read the changes."""
+        """Read the changes; keys wait for them."""
+        if before := self.before():
+            self._show(list(before._changes.values()))
         await self._read()
 
     async def _read(self) -> None:
@@ -55,7 +57,11 @@ class ChangesScreen(Page["list[engine.Change]"]):
     def _show(self, changes: list[engine.Change]) -> None:
         self._changes = {change.seq: change for change in changes}
         self._list.empty = ["Nothing was changed yet."]
-        self._list.show_keys(list(self._changes))
+        # a page opens on the newest change; after an undo the cursor stays
+        at_top = not self._brought and not self._list.cursor
+        self._list.show_keys(
+            list(self._changes), cursor=next(iter(self._changes), None) if at_top else None
+        )
         self._moved()
 
     def _row(self, index: int, width: int) -> Row:

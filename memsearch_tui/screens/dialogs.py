@@ -224,9 +224,8 @@ border: round $accent; background: $surface; padding: 0 1; }
         """Fill the widgets, and focus the first one."""
         self._calendar.show(self._counts, self._today)
         self._calendar.mark(self._day)
-        box = self.query_one(Input)
-        box.cursor_blink = False
-        box.focus()
+        self.query_one(Input).cursor_blink = False
+        self.query_one(Input).focus()
 
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:

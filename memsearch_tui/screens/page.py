@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 from textual import on
 from textual.app import ComposeResult
@@ -51,6 +51,14 @@ class Page(Screen[T]):
         self._detail = TextView(id="detail")
         self._third = TextView(id="third")
         self._status = StatusLine()
+
+    def before(self) -> Self | None:
+        """Return the page of this kind as it was left. From now on this page is kept in its place:
+        the next one shows what this one showed, until it has read what changed.
+        """
+        pages: dict[type[Any], Any] = cast("Any", self.app).pages
+        before, pages[type(self)] = pages.get(type(self)), self
+        return before
 
     def compose(self) -> ComposeResult:
         """Create the panes."""

@@ -10,8 +10,9 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
+from memsearch_tui.aside import read
 from memsearch_tui.counted import cut_middle, many
-from memsearch_tui.library import ProjectRow
+from memsearch_tui.library import Library, ProjectRow
 from memsearch_tui.screens.page import Page, page_keys
 from memsearch_tui.widgets.pieces import Row
 
@@ -26,14 +27,28 @@ class ProjectsScreen(Page[str]):
         Binding("F", "all", "All projects", id="projects.all"),
     ]
 
-    def __init__(self, rows: list[ProjectRow]) -> None:
-        super().__init__(['no project yet: memsearch add "…" in one begins it'])
-        self._rows = {row.root: row for row in rows}
+    def __init__(self, library: Library) -> None:
+        super().__init__()
+        self._library = library
+        self._rows: dict[str, ProjectRow] = {}
 
     async def on_mount(self) -> None:
-        """Show the projects."""
-        self._list.border_subtitle = many(len(self._rows), "project")
-        self._list.show_keys(list(self._rows))
+        """Count what each project has; keys wait for it."""
+        if before := self.before():
+            self._show(list(before._rows.values()), before._list.key)
+        await read(
+            self,
+            "counting what each has",
+            self._library.projects.rows,
+            self._show,
+            self._complain,
+        )
+
+    def _show(self, rows: list[ProjectRow], cursor: str | None = None) -> None:
+        self._rows = {row.root: row for row in rows}
+        self._list.empty = ['no project yet: memsearch add "…" in one begins it']
+        self._list.border_subtitle = many(len(rows), "project")
+        self._list.show_keys(list(self._rows), cursor=cursor)
 
     def on_resize(self) -> None:
         """Name the columns that fit."""

@@ -89,6 +89,8 @@ class ReviewScreen(Page[Item]):
 
     async def on_mount(self) -> None:
         """Show the cases of before, and read them unless all were read."""
+        if (before := self.before()) and self._at is None:
+            self._cases, self._left, self._at = before._cases, before._left, before._list.key
         if self._at is not None:
             self._show(self._at)
         if self._is_reading:
@@ -170,6 +172,7 @@ class ReviewScreen(Page[Item]):
         try:
             while group := await CASES.run(partial(next, reading, None)):
                 self._take(*group)
+            self._cases = {k: c for k, c in self._cases.items() if c.kind in self._read_kinds}
         except (MemsearchError, OSError) as error:
             self._complain(error)
         self._is_reading = False

@@ -42,6 +42,8 @@ class RowsScreen(Page[None]):
 
     async def on_mount(self) -> None:
         """Read the page, then again at intervals."""
+        if before := self.before():
+            self._show(before.lines, before._list.key)
         self.action_reload()
         if self._is_live:
             self.set_interval(EVERY_S, self._again)
@@ -56,8 +58,11 @@ class RowsScreen(Page[None]):
 
     async def reload(self) -> None:
         """Read the page in a thread."""
-        self.lines = await away(self._read)
-        self._list.show_keys([(n, line.key) for n, line in enumerate(self.lines)])
+        self._show(await away(self._read))
+
+    def _show(self, lines: list[Line], cursor: Any = None) -> None:
+        self.lines = lines
+        self._list.show_keys([(n, line.key) for n, line in enumerate(lines)], cursor=cursor)
         self.call_after_refresh(self._moved)  # the list has its height then
 
     def _is_heading(self, key: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import threading
 
 import msgspec
 import pytest
@@ -12,13 +13,23 @@ from memsearch_engine.core.llm.spend import Spent
 
 from memsearch_tui import activity, health
 from memsearch_tui.library import Library
+from memsearch_tui.library.notes import NoteReader
+from memsearch_tui.library.rows import KnownProjects, NoteDays
+from memsearch_tui.library.status import MemoryStatus
 from memsearch_tui.plain import Plain
 from memsearch_tui.review import ReviewItem
 from memsearch_tui.screens.help import HelpScreen
 from memsearch_tui.widgets.bars import Keys
-from tests.tui.conftest import until
+from tests.tui.conftest import Held, until
 from tests.tui.test_flows import drive, settled
-from tests.tui.test_pictures import ACTIVITY, HEALTH
+from tests.tui.test_pictures import ACTIVITY, CHANGES, HEALTH
+
+HOME = [
+    (Library, "list_days"),
+    (NoteDays, "notes"),
+    (NoteReader, "seen"),
+    (MemoryStatus, "header"),
+]
 
 
 def rows(lines) -> list[str]:
@@ -222,6 +233,56 @@ def test_the_notes_of_a_case_are_beside_its_evidence(world, monkeypatch):
     drive(app, steps, size=(200, 60))
 
 
+@pytest.mark.parametrize(
+    ("key", "owner", "name"),
+    [
+        ("f2", KnownProjects, "rows"),
+        ("f3", MemoryStatus, "health"),
+        ("f4", MemoryStatus, "activity"),
+        ("U", Memory, "history"),
+    ],
+)
+def test_a_page_shows_what_it_showed_until_it_has_read_again(world, monkeypatch, key, owner, name):
+    app, may_read = world.app(), threading.Event()
+    found = {"health": HEALTH, "activity": ACTIVITY, "history": CHANGES}
+    original, read = getattr(owner, name), list[str]()
+
+    def slow(self, *args, **kwargs):
+        assert may_read.wait(60)
+        read.append(name)
+        return found[name] if name in found else original(self, *args, **kwargs)
+
+    def listed(app) -> str:
+        rows = app.screen_stack[1]._list.drawn()
+        return "\n".join("".join(text for text, _ in row) for row in rows)
+
+    monkeypatch.setattr(owner, name, slow)
+
+    async def steps(pilot):
+        may_read.set()
+        await pilot.press(key)
+        await settled(pilot)
+        first = listed(app)
+        assert first and read == [name]
+        for of, what in HOME:  # leaving a page reads nothing
+            monkeypatch.setattr(of, what, lambda *args, **kwargs: read.append("home"))
+        await pilot.press("escape")
+        await settled(pilot)
+        assert len(app.screen_stack) == 1 and read == [name]
+        may_read.clear()
+        monkeypatch.setattr(Held, "now", 1)  # the page reads until the test lets it
+        app.simulate_key(key)
+        await until(pilot, lambda: len(app.screen_stack) > 1 and listed(app) == first)
+        assert read == [name]
+        monkeypatch.setattr(Held, "now", 0)
+        may_read.set()
+        await settled(pilot)
+        await until(pilot, lambda: read == [name, name])
+        assert listed(app) == first
+
+    drive(app, steps, size=(80, 24))
+
+
 @pytest.mark.parametrize(("size", "lines"), [((80, 24), 2), ((60, 15), 1), ((120, 40), 2)])
 def test_a_hit_has_two_lines_where_the_list_is_high_enough(world, size, lines):
     app = world.app()
@@ -250,5 +311,22 @@ def test_the_last_line_is_drawn_without_a_widget_for_each_key(world):
         place = next(x for x, (row, _) in keys.places() if row[1][0] == " Help")
         await pilot.click(Keys, offset=(place + 1, 0))
         assert isinstance(app.screen, HelpScreen)
+
+    drive(app, steps)
+
+
+def test_changes_open_on_the_newest_one_also_when_they_were_left_before(world, monkeypatch):
+    app, found = world.app(), [CHANGES[1]]
+    monkeypatch.setattr(Memory, "history", lambda self, **of: list(found))
+
+    async def steps(pilot):
+        await pilot.press("U")
+        await settled(pilot)
+        assert app.screen._list.key == CHANGES[1].seq
+        await pilot.press("escape")
+        found.insert(0, CHANGES[0])
+        await pilot.press("U")
+        await settled(pilot)
+        assert app.screen._list.key == CHANGES[0].seq  # `u` undoes it, not the one before
 
     drive(app, steps)

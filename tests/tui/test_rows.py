@@ -357,7 +357,7 @@ def test_agents_have_two_letters_where_projects_take_the_room(world):
     def head(width: int) -> str:
         return "".join(text for text, _ in rows.row(item.key, width))
 
-    assert " cl shop " in head(88) and " claude   shop " in head(89)
+    assert " cl shop " in head(82) and " claude   shop " in head(83)
     state.library = Library(Memory(str(world.project), home=world.home))
     assert " cl " in head(77) and " claude   " in head(78)
 

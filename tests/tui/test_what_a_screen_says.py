@@ -191,7 +191,9 @@ def test_projects_have_only_whole_columns(world, width):
     app = world.app()
 
     async def steps(pilot):
-        app.push_screen(ProjectsScreen([ProjectRow("shop", "/s", 391, 203, "2026-02-09", True)]))
+        row = ProjectRow("shop", "/s", 391, 203, "2026-02-09", True)
+        app.library.projects.rows = lambda: [row]
+        app.push_screen(ProjectsScreen(app.library))
         await until(pilot, lambda: isinstance(app.screen, ProjectsScreen))
         await pilot.pause()
         shown = app.screen._list.line(0).text

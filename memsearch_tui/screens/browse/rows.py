@@ -22,7 +22,7 @@ _WIDE_ROW = 90
 _DAY = 10  # cells of the day before the first note of each day
 _TIMED_ROW = 60  # least cells of a row that has both day and time
 _REPLACED, _BEFORE = 2, 10  # superseded hits in the second line; least cells of each
-_NAMED_ROW = 78  # least cells of a row with the names of agents: 50 are left for its text
+_NAMED_ROW = 78  # least cells of a row with an agent's name: 50 are left for its text
 _ASKED = "User asked: "  # begins a note that was summarised without a model
 _UNFOLDS: Row = [("   ⏎ ", "key"), ("shows them", "dim")]
 _PROJECT = 10  # characters of a project's name in a narrow row
@@ -125,12 +125,12 @@ class EntryRows:
         wide = width >= _WIDE_ROW  # in a narrow list the title has priority
         tag = render.agent_tag(item.agent)
         row = self._when(item, width)
+        project = f"{item.project[: None if wide else _PROJECT]} "
+        project *= self._shows_more_than(item.project)
         if not item.author or item.agent:  # a shared note written by hand is not by "me"
-            room = _NAMED_ROW + (_PROJECT + 1 if self._shows_projects else 0)
-            name = render.agent_short(item.agent) if width >= room else tag
-            row.append((f"{name} ", tag))
-        if self._shows_more_than(item.project):
-            row.append((f"{item.project[: None if wide else _PROJECT]} ", "accent"))
+            is_named = width - cell_len(project) >= _NAMED_ROW
+            row.append((f"{render.agent_short(item.agent) if is_named else tag} ", tag))
+        row.append((project, "accent"))
         if item.author:
             row.append((f"{item.author} ", "strong"))
         if item.by_meaning:
@@ -163,15 +163,14 @@ class EntryRows:
         line = "─" * max(2, width - len(text) - len(count) - 4)
         return [(f" {text} ", "strong"), (f"{line}{count}", "dim")]
 
-    @property
-    def _shows_projects(self) -> bool:
-        """Whether notes of all projects, or of a named one, are listed."""
-        return self._state.library.memory.everything or "project:" in self._state.query
-
     def _shows_more_than(self, project: str) -> bool:
         """Return whether notes of projects other than *project* are listed."""
         memory, query = self._state.library.memory, self._state.query
-        return self._shows_projects or bool(query and memory.project.name != project)
+        return (
+            memory.everything
+            or bool(query and memory.project.name != project)
+            or "project:" in query
+        )
 
 
 def _cells(row: Row) -> int:

@@ -46,8 +46,6 @@ class SearchController:
         self._state, self._panes, self._saved = desk.state, desk.panes, desk.saved
         self._generation = 0
         self._answer: engine.Answer | None = None  # the shown answer
-        self._hits = Hits([])  # its rows, and all that decides how they are drawn
-        self._looks: tuple[object, ...] = ()
         self._past = -1  # the past search in the box, counted from the newest
         self._unfolded = False  # faintly similar hits are listed, too
         self._offered = ""  # the values of the filter that is typed
@@ -231,15 +229,14 @@ class SearchController:
         grouped = self._saved.by_session
         items = hit_rows(state.library.items, answer, by_session=grouped)
         hits = Hits(items, by_session=grouped, unfolded=self._unfolded).without(state.deleted)
-        seen = [msgspec.structs.replace(item, reasons=()) for item in items]
-        looks = state.query, list(hits), seen, answer.absent, answer.is_unsure
-        if state.shown is self._hits and looks == self._looks:
-            state.shown = self._hits = hits  # with other reasons
+        rows = [msgspec.structs.replace(item, reasons=()) for item in items]
+        hits.looks = state.query, list(hits), rows, answer.absent, answer.is_unsure
+        is_same = isinstance(state.shown, Hits) and state.shown.looks == hits.looks
+        state.shown = hits
+        if is_same:
             return
-        self._hits, self._looks = hits, looks
         line = entries.cursor_line
         best = next((key for key in hits if not is_heading(key)), None)
-        state.shown = hits
         entries.empty = _nothing(state.query, answer.absent)
         entries.want_two_lines(True)
         entries.show_keys(hits, cursor=entries.key if state.chosen else best)
