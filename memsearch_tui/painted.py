@@ -26,7 +26,8 @@ _JUMP = 8
 #: A row with other characters is always written whole: terminals disagree on the widths of some,
 #: so such a row may be out of line until it is written again.
 _OF_ONE_WIDTH = re.compile("[ -~\u00a0-\u024f\u2010-\u2027\u2030-\u205e\u2190-\u22ff\u2300-\u23ce"
-                           "\u2500-\u25ff\u3040-\u30ff\u4e00-\u9fff]*")  # fmt: skip
+                           "\u2500-\u25ff\u3000-\u3029\u3040-\u30ff\u4e00-\u9fff"
+                           "\uac00-\ud7a3\uff01-\uff60]*")  # fmt: skip
 _COLOR = re.compile(r"(?:[34]8;(?:2;\d+;\d+;\d+|5;\d+)|\b(?:[34][0-79]|9[0-7]|10[0-7])\b)")
 
 

@@ -6,6 +6,7 @@ import random
 import re
 
 import pytest
+from rich.cells import cell_len
 from rich.console import Console
 from rich.segment import Segment
 from rich.style import Style
@@ -13,7 +14,7 @@ from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.geometry import Region
 from textual.strip import Strip
 
-from memsearch_tui.painted import Painted
+from memsearch_tui.painted import _OF_ONE_WIDTH, Painted
 
 WIDTH, HEIGHT = 30, 4
 STYLES = [Style.parse(words) for words in (
@@ -21,6 +22,7 @@ STYLES = [Style.parse(words) for words in (
     "bold underline #33301f on #2a323d", "red on default", "color(33) on color(41)", "",
 )]  # fmt: skip
 TEXTS = ["", " ", "    ", "abc", "a b  c", "缓存", "é ▸ ─│", "x缓y", "👩 q", "e\u0301n"]
+WIDE = (0x3000, 0x3029), (0xAC00, 0xD7A3), (0xFF01, 0xFF60)
 _SEQUENCE = re.compile(r"\x1b\[([0-9;]*)([A-Za-z])|([^\x1b])")
 
 
@@ -31,8 +33,6 @@ class Screen:
         self.cells: dict[tuple[int, int], tuple[str, object]] = {}
 
     def write(self, text: str) -> None:
-        from rich.cells import cell_len
-
         y = x = 0
         look: list[str] = []
         for codes, final, char in _SEQUENCE.findall(text):
@@ -124,3 +124,19 @@ def test_nothing_is_written_again_until_it_is_forgotten():
     assert painted.paint(update, console) == ""
     painted.forget()
     assert painted.paint(update, console) == first
+
+
+def test_only_what_changed_is_written_of_a_row_in_chinese_or_korean():
+    console = Console(color_system="truecolor", force_terminal=True)
+    for before, after in (
+        ("缓存，已更新。 09:20", "缓存，已更新。 09:30"),
+        ("캐시 갱신 1", "캐시 갱신 2"),
+    ):
+        painted = Painted()
+        rows = [Strip([Segment(text, STYLES[0])]) for text in (before, after)]
+        updates = [LayoutUpdate([[row]], Region(0, 0, row.cell_length, 1)) for row in rows]
+        painted.paint(updates[0], console)
+        written = painted.paint(updates[1], console)
+        assert len("".join(char for *_, char in _SEQUENCE.findall(written))) < 3
+    wide = [chr(n) for a, b in WIDE for n in range(a, b + 1)]
+    assert {cell_len(char) for char in wide} == {2} and _OF_ONE_WIDTH.fullmatch("".join(wide))

@@ -131,6 +131,28 @@ def test_a_row_says_that_its_conversation_is_gone(world):
     drive(world.app(), gone)
 
 
+def test_a_conversation_that_is_gone_is_not_looked_for_at_each_note(world, monkeypatch):
+    (transcript,) = (world.home.root.parent / "claude").rglob("*.jsonl")
+    transcript.unlink()
+    app, looked = world.app(), list[object]()
+    monkeypatch.setattr(NoteReader, "conversation", lambda *of: looked.append(of))
+
+    async def steps(pilot):
+        said = app.screen.panes.said
+        await settled(pilot)
+        before = said.text()
+        assert "The conversation is gone" in before
+        show, drawn = said.show, list[str]()
+        monkeypatch.setattr(
+            said, "show", lambda rows, **how: drawn.append(show(rows) or said.text())
+        )
+        await pilot.press("down", "down")
+        await settled(pilot)
+        assert set(drawn) == {before} and not looked
+
+    drive(app, steps, size=(120, 40))
+
+
 @pytest.mark.slow
 def test_nothing_of_it_is_read_on_the_event_loop(world, monkeypatch):
     asked: list[tuple[str, bool]] = []

@@ -24,6 +24,7 @@ from memsearch_tui.widgets.pieces import Row
 _HOLD_FRAME_S = 0.02  # longest time that a frame waits for the note
 _AHEAD_REST_S = 0.05  # rest of the cursor before notes are read ahead
 _SAID_REST_S = 0.2  # rest of the cursor before a conversation is read
+_LOST = "The conversation is gone: the agent no longer has it."
 _CACHED = 60  # recently read notes
 _BODY = 300  # characters of a note that its row may show
 
@@ -119,14 +120,16 @@ class Reader:
         start(partial(self._show_amendments, entry), "amendments", only=True)
         start(self._read_ahead, "read ahead", only=True)
         start(self._look_for_lost, "lost", only=True)
-        if not keep_place:
-            self._panes.said.show([])  # never show the conversation of another note
-        self.show_conversation()
+        self.show_conversation(keep_place=keep_place)
 
-    def show_conversation(self) -> None:
+    def show_conversation(self, *, keep_place: bool = True) -> None:
         """Start reading the turn behind the note, if its pane is visible."""
-        if (entry := self._state.entry) is not None and self._panes.said.display:
-            self._desk.start(partial(self._show_conversation, entry), "said", only=True)
+        note = self._state.note
+        is_lost = note is not None and note.evidence == "lost"
+        if is_lost or not keep_place:  # never show the conversation of another note
+            self._panes.said.show([[(_LOST, "dim")]] if is_lost else [])
+        if note is not None and not is_lost and self._panes.said.display:
+            self._desk.start(partial(self._show_conversation, note.entry), "said", only=True)
 
     def _draw(
         self, amendments: Sequence[engine.Supersession] = (), *, keep_place: bool = False
