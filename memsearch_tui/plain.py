@@ -245,10 +245,14 @@ class Plain:
         self.query = query
         answer = self.memory.search(query, _HITS)
         items = hit_rows(self.library.items, answer)
-        remarks = [f"no note has {', '.join(answer.absent)}"] if answer.absent else []
-        remarks += ["perhaps no note fits"] if answer.is_unsure else []
-        remarks += [answer.reason] if answer.reason else []
-        self._list(items, ", ".join([counted_hits(items, _HITS), answer.mode, *remarks]))
+        facts = (
+            counted_hits(items, _HITS),
+            answer.mode,
+            f"no note has {', '.join(answer.absent)}" if answer.absent else "",
+            "perhaps no note fits" if answer.is_unsure else "",
+            answer.reason,
+        )
+        self._list(items, ", ".join(filter(None, facts)))
 
     def _list_days(self, _: str) -> None:
         found = self.library.list_days()

@@ -172,12 +172,10 @@ def list_(agent: str | None, project: str | None, everything: bool) -> int:
             engine.agent_file_titles(memory),
             output.safe(memory.title),
             "everywhere" if memory.scope == "everywhere" else "",
-        ]
-        facts += [
             f"by {'the agent' if memory.author == 'agent' else 'you'}",
             many(len(memory.sections), "section"),
+            f"changed {memory.modified[:10]}" if memory.modified else "",
         ]
-        facts += [f"changed {memory.modified[:10]}" if memory.modified else ""]
         output.echo(f"    {output.style(' · '.join(fact for fact in facts if fact), 'dim')}")
         output.echo_each(f"    ! {problem}" for problem in _problems(memory))
     if not memories:
@@ -243,9 +241,13 @@ def show(name: str, project: str | None, everything: bool) -> int:
 
 
 def _head(section: engine.AgentFileSection) -> str:
-    facts = [section.id, f"line {section.line}", output.safe(" › ".join(section.trail))]
-    facts += ["not read at a start"] if section.unread_by else []
-    facts += [f"in your notes as {section.note}"] if section.note else []
+    facts = [
+        section.id,
+        f"line {section.line}",
+        output.safe(" › ".join(section.trail)),
+        "not read at a start" if section.unread_by else "",
+        f"in your notes as {section.note}" if section.note else "",
+    ]
     return "  ".join(fact for fact in facts if fact)
 
 

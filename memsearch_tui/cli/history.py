@@ -188,13 +188,10 @@ def _show_plan(memory: engine.Memory, old: engine.Import, made: engine.ImportPla
             "trivial": count.trivial,
             "of folders that are gone": count.homeless,
             "outside --since or --project": count.left_out,
+            "sub-agents' sessions": count.subagents,
+            "summarisers' sessions": count.summarisers,
         }
-        skipped = [f"{number} {what}" for what, number in left.items() if number]
-        if count.subagents:
-            skipped.append(f"{count.subagents} sub-agents' sessions")
-        if count.summarisers:
-            skipped.append(f"{count.summarisers} summarisers' sessions")
-        if skipped:
+        if skipped := [f"{number} {what}" for what, number in left.items() if number]:
             output.echo(f"  left out: {', '.join(skipped)}")
         if passed_over := made.passed_over.get(agent):
             kinds = ", ".join(f"{number}x {kind}" for kind, number in sorted(passed_over.items()))

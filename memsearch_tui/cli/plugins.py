@@ -246,19 +246,14 @@ def _choose_summaries(
 
 def _say_what_is_injected(memory: engine.Memory) -> None:
     recall = memory.settings.recall
-    parts = []
-    if recall.inject:
-        parts.append(f"at their start: recent notes, at most {recall.max_tokens:,} tokens")
-    if recall.prompt:
-        parts.append(
-            f"at a prompt: relevant notes, mostly none, at most {recall.prompt_tokens:,} tokens"
-        )
-    if recall.action:
-        parts.append("around an action: one line about its file, command or error, if there is one")
-    if not parts:
+    at_start = f"at their start: recent notes, at most {recall.max_tokens:,} tokens"
+    at_prompt = f"at a prompt: relevant notes, mostly none, at most {recall.prompt_tokens:,} tokens"
+    at_action = "around an action: one line about its file, command or error, if there is one"
+    moments = {at_start: recall.inject, at_prompt: recall.prompt, at_action: recall.action}
+    if not any(moments.values()):
         return
     output.say("sessions get:")
-    output.say_each(f"  {part}" for part in parts)
+    output.say_each(f"  {moment}" for moment, is_on in moments.items() if is_on)
     if recall.prompt or recall.action:
         output.say(f"  for prompts and actions at most {recall.session_tokens:,} tokens a session")
     output.say(
@@ -344,10 +339,13 @@ def plugins_status(names: tuple[str, ...]) -> int:
     rows = [plugins.status(agent) for agent in names or engine.agents_live()]
     output.emit({"plugins": rows})
     for row in rows:
-        state = f"installed ({row.version})" if row.installed else "not installed"
-        state += ", as a plugin of its marketplace" if row.plugin else ""
-        state += "" if row.program else ", program not on PATH"
-        output.echo(f"{output.style(f'{row.agent:12s}', 'agent')} {state}")
+        facts = (
+            f"installed ({row.version})" if row.installed else "not installed",
+            "as a plugin of its marketplace" if row.plugin else "",
+            "" if row.program else "program not on PATH",
+        )
+        name = output.style(f"{row.agent:12s}", "agent")
+        output.echo(f"{name} {', '.join(filter(None, facts))}")
         output.echo_each(f"  ! {output.safe(problem)}" for problem in row.problems)
         output.echo_each(output.style(f"  {output.safe(note)}", "dim") for note in row.notes)
         output.echo_each(

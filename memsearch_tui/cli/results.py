@@ -197,8 +197,7 @@ def _hit_lines(
     head += f"  {style(hit['entry_id'], 'id')}"
     if badges := "  ".join(_badges(hit, hits, explain)):
         head += f"  {style(badges, 'dim')}"
-    lines = [head]
-    lines += [f"  {_marked(line, stems)}" for line in _answering(hit, stems, width - 2)]
+    lines = [head, *(f"  {_marked(line, stems)}" for line in _answering(hit, stems, width - 2))]
     if hit["stale"]:
         lines.append("  " + style(f"! {clip(hit['stale_why'], width - 4)}", "warn"))
     if explain:
@@ -212,14 +211,16 @@ def _hit_lines(
 def _badges(hit: dict[str, Any], hits: dict[str, Any], explain: bool) -> list[str]:
     display = hit[_DISPLAY]
     marks = display["marks"]
-    badges = [text.format(safe(marks[name])) for name, text in _BADGES.items() if name in marks]
-    if explain and (newer := hits.get(hit["overtaken_by"])):
-        badges.append(f"superseded by {newer['entry_id']} of {newer['day']}")
-    if later := hits.get(hit["later"]):
-        badges.append(f"where they differ, {later['entry_id']} of {later['day']} is later")
-    badges += [f"shared by {safe(hit['author'])}"] if hit["author"] else []
-    badges += [f"unmerged: {safe(hit['unmerged'])}"] if hit["unmerged"] else []
-    return badges + (["by meaning"] if display["by_meaning"] else [])
+    newer, later = hits.get(hit["overtaken_by"]) if explain else None, hits.get(hit["later"])
+    badges = [
+        *(text.format(safe(marks[name])) for name, text in _BADGES.items() if name in marks),
+        f"superseded by {newer['entry_id']} of {newer['day']}" if newer else "",
+        f"where they differ, {later['entry_id']} of {later['day']} is later" if later else "",
+        f"shared by {safe(hit['author'])}" if hit["author"] else "",
+        f"unmerged: {safe(hit['unmerged'])}" if hit["unmerged"] else "",
+        "by meaning" if display["by_meaning"] else "",
+    ]
+    return [badge for badge in badges if badge]
 
 
 def _replaced_line(old: dict[str, Any], width: int) -> str:
@@ -306,8 +307,8 @@ def session_lines(answer: dict[str, Any], width: int) -> Lines:
     for number, one in enumerate(sessions):
         first, last = one["first_day"], one["last_day"]
         days = first if first == last else f"{first} to {last}"
-        facts = [one["session"][:13], many(len(one["hits"]), "hit")]
-        facts += [f"{one['confidence']:.0%} likely"] if one["confidence"] is not None else []
+        likely = "" if one["confidence"] is None else f"{one['confidence']:.0%} likely"
+        facts = [one["session"][:13], many(len(one["hits"]), "hit"), likely]
         head = f"{style(days, 'date')}  {style(one['agent'] or 'note', 'agent')}"
         block = [f"{head}  {style('  '.join(fact for fact in facts if fact), 'dim')}"]
         for hit in one["hits"][:_NOTES_SHOWN]:

@@ -247,14 +247,13 @@ def _states(one: engine.SharedNote) -> list[str]:
         reason.OUTSIDE: "waits: from outside",
         reason.SUSPECT: "waits: it reads like an instruction",
     }
-    states = [waits[one.waits]] if one.waits else []
-    if one.is_mine and not one.is_committed:
-        states.append("not committed yet")
-    if one.since:
-        states.append(_SINCE[one.since])
-    if one.is_due:
-        states.append(f"to be looked at again since {one.review}")
-    return states
+    states = (
+        waits[one.waits] if one.waits else "",
+        "not committed yet" if one.is_mine and not one.is_committed else "",
+        _SINCE[one.since] if one.since else "",
+        f"to be looked at again since {one.review}" if one.is_due else "",
+    )
+    return [state for state in states if state]
 
 
 def _show(memory: engine.Memory, planned: list[engine.PlannedShare]) -> None:

@@ -130,11 +130,11 @@ def recall(memory: Memory, query: str, limit: int, tokens: int) -> Notes:
         {older: hit.id for older, hit in by.items()}
         for by in (answer.superseded, answer.possibly_superseded)
     )
-    remarks = [answer.reason] if answer.reason else []
-    remarks += (
-        ["perhaps no note fits: none is much nearer than the rest"] if answer.is_unsure else []
+    remarks = (
+        answer.reason,
+        "perhaps no note fits: none is much nearer than the rest" if answer.is_unsure else "",
+        f"no note has {', '.join(answer.absent)}" if answer.absent else "",
     )
-    remarks += [f"no note has {', '.join(answer.absent)}"] if answer.absent else []
     found = []
     for hit in answer.hits:
         try:
@@ -153,7 +153,7 @@ def recall(memory: Memory, query: str, limit: int, tokens: int) -> Notes:
         )
         one.stale, one.unmerged = hit.row.stale_why, hit.row.unmerged
         found.append((one, hit.text))
-    return _within(memory, found, tokens, "; ".join(remarks))
+    return _within(memory, found, tokens, "; ".join(filter(None, remarks)))
 
 
 def timeline(memory: Memory, first: str, last: str, path: str, limit: int, tokens: int) -> Notes:
@@ -226,15 +226,19 @@ def open_conversation(
 
 
 def _turn(turn: Turn, number: int, total: int) -> str:
-    lines = [f"## turn {number} of {total} ({turn.turn}) {turn.started[:16]}", f"user: {turn.user}"]
-    for tool in turn.tools[:_TURN_TOOLS]:
-        lines.append(
+    more = len(turn.tools) - _TURN_TOOLS
+    lines = [
+        f"## turn {number} of {total} ({turn.turn}) {turn.started[:16]}",
+        f"user: {turn.user}",
+        *(
             f"tool {tool.name}{' (failed)' if tool.failed else ''}:"
             f" {' '.join(tool.input.split())[:200]}"
-        )
-    if len(turn.tools) > _TURN_TOOLS:
-        lines.append(f"and {len(turn.tools) - _TURN_TOOLS} more tools")
-    return "\n".join([*lines, f"assistant: {turn.assistant}"])
+            for tool in turn.tools[:_TURN_TOOLS]
+        ),
+        *([f"and {more} more tools"] if more > 0 else []),
+        f"assistant: {turn.assistant}",
+    ]
+    return "\n".join(lines)
 
 
 def fence(memory: Memory, text: str) -> str:
@@ -252,9 +256,9 @@ def _opened(
     facts = [
         note.day,
         note.agent or "by hand",
-        *([f"shared: {note.author}"] if note.author else []),
+        f"shared: {note.author}" if note.author else "",
+        f"quarantined: {trust}" if trust else "",
     ]
-    facts += [f"quarantined: {trust}"] if trust else []
     with contextlib.suppress(Unreachable):  # a note can be read without the service
         newer = [
             pair.newer
@@ -263,11 +267,15 @@ def _opened(
         ]
         facts += [f"SUPERSEDED by {row.entry_id} of {row.day}" for row in newer[:1]]
         if (standing := memory.staleness.standing(note.id)) is not None:
-            facts += [f"since then: {standing.words}"] if standing.words else []
-            facts += [f"unmerged: {standing.unmerged}"] if standing.unmerged else []
-    facts += [] if is_live else ["from the archive: its agent no longer has it"]
+            facts += [
+                f"since then: {standing.words}" if standing.words else "",
+                f"unmerged: {standing.unmerged}" if standing.unmerged else "",
+            ]
+    facts.append("" if is_live else "from the archive: its agent no longer has it")
     more = f"\n\n(the rest: start={go_on})" if go_on is not None else ""
-    fenced_text = fence(memory, f"[mem:{note.id[:12]}] {' · '.join(facts)}\n{text}{more}")
+    fenced_text = fence(
+        memory, f"[mem:{note.id[:12]}] {' · '.join(filter(None, facts))}\n{text}{more}"
+    )
     return Opened(fenced_text, note.id, note.day, note.agent, trust, go_on, is_live)
 
 
@@ -341,14 +349,20 @@ def _within(
 
 def _facts(note: Found) -> str:
     """Return the first line of a note, as a model reads it."""
-    facts = [note.day, note.time, note.agent or "by hand", note.project, *note.marks]
-    facts += [f"shared: {note.author}"] if note.author else []
-    facts += [f"quarantined: {note.trust}"] if note.trust else []
-    facts += [f"SUPERSEDED by {note.overtaken_by}"] if note.overtaken_by else []
-    facts += [f"where it differs, [mem:{note.later[:12]}] holds"] if note.later else []
-    facts += [f"since then: {note.stale}"] if note.stale else []
-    facts += [f"unmerged: {note.unmerged}"] if note.unmerged else []
-    facts += [f"{note.confidence:.0%} likely"] if note.confidence is not None else []
+    facts = [
+        note.day,
+        note.time,
+        note.agent or "by hand",
+        note.project,
+        *note.marks,
+        f"shared: {note.author}" if note.author else "",
+        f"quarantined: {note.trust}" if note.trust else "",
+        f"SUPERSEDED by {note.overtaken_by}" if note.overtaken_by else "",
+        f"where it differs, [mem:{note.later[:12]}] holds" if note.later else "",
+        f"since then: {note.stale}" if note.stale else "",
+        f"unmerged: {note.unmerged}" if note.unmerged else "",
+        "" if note.confidence is None else f"{note.confidence:.0%} likely",
+    ]
     return f"[mem:{note.id[:12]}] {' · '.join(fact for fact in facts if fact)}"
 
 

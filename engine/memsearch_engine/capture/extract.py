@@ -128,21 +128,23 @@ def _tells(answer: str) -> bool:
 
 def extract(turn: Turn) -> str:
     """Return Markdown bullets for *turn*."""
-    lines = [f"User asked: {_ends(_unquoted(_one_line(turn.user)))}"]
-    if turn.in_reply_to:
-        lines.append(f"In reply to: {_clip(_one_line(turn.in_reply_to))}")
-    if turn.status == "interrupted":
-        lines.append("The turn was interrupted before it was done")
-    elif turn.status == "failed":
-        lines.append(f"The turn failed: {_clip(_one_line(turn.assistant))}")
-    lines += _outcome(turn) if turn.status != "failed" else []
-    lines += _decided(turn)
-    if files := _files(turn):
-        lines.append("Files changed: " + ", ".join(f"`{name}`" for name in files))
-    if commands := _commands(turn):
-        lines.append("Commands: " + ", ".join(f"`{command}`" for command in commands))
-    if errors := _errors(turn):
-        lines.append("Errors met: " + "; ".join(f"`{error}`{ending}" for error, ending in errors))
+    outcome = _outcome(turn) if turn.status != "failed" else []
+    if turn.status == "failed":
+        outcome = [f"The turn failed: {_clip(_one_line(turn.assistant))}"]
+    elif turn.status == "interrupted":
+        outcome.insert(0, "The turn was interrupted before it was done")
+    lists = {
+        "Files changed: ": ", ".join(f"`{name}`" for name in _files(turn)),
+        "Commands: ": ", ".join(f"`{command}`" for command in _commands(turn)),
+        "Errors met: ": "; ".join(f"`{error}`{ending}" for error, ending in _errors(turn)),
+    }
+    lines = [
+        f"User asked: {_ends(_unquoted(_one_line(turn.user)))}",
+        *([f"In reply to: {_clip(_one_line(turn.in_reply_to))}"] if turn.in_reply_to else []),
+        *outcome,
+        *_decided(turn),
+        *(what + names for what, names in lists.items() if names),
+    ]
     return "\n".join(f"- {escape_line(line)}" for line in lines)
 
 

@@ -212,19 +212,15 @@ class Filter(msgspec.Struct, frozen=True):
 
     def expression(self) -> str:
         """Return a Milvus boolean expression. Values are quoted here and nowhere else."""
-        parts = []
-        for field, values in (("agent", self.agents), ("kind", self.kinds)):
-            if values:
-                parts.append(f"{field} in [{', '.join(_quoted(value) for value in values)}]")
-        if self.sessions:
-            parts.append(f"({' or '.join(_begins(value) for value in self.sessions)})")
-        if self.first_day:
-            parts.append(f"day >= {_quoted(self.first_day)}")
-        if self.last_day:
-            parts.append(f'(day <= {_quoted(self.last_day)} and day != "")')
-        if self.as_of:
-            parts.append(f"day <= {_quoted(self.as_of)}")
-        return " and ".join(parts)
+        parts = (
+            f"agent in [{', '.join(map(_quoted, self.agents))}]" if self.agents else "",
+            f"kind in [{', '.join(map(_quoted, self.kinds))}]" if self.kinds else "",
+            f"({' or '.join(map(_begins, self.sessions))})" if self.sessions else "",
+            f"day >= {_quoted(self.first_day)}" if self.first_day else "",
+            f'(day <= {_quoted(self.last_day)} and day != "")' if self.last_day else "",
+            f"day <= {_quoted(self.as_of)}" if self.as_of else "",
+        )
+        return " and ".join(filter(None, parts))
 
 
 def _begins(session: str) -> str:

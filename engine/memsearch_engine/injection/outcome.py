@@ -245,15 +245,16 @@ def _lines(entries: list[Entry], terms: set[str]) -> Iterator[OutcomeLine]:
     turns = [statements for entry in entries if (statements := list(_statements(entry.body)))]
     for number, statements in enumerate(turns):
         for place, (text, is_prompt) in enumerate(statements):
-            points = (len(turns) - 1 - number) * _LATER_TURN
-            points += min(
-                len(terms.intersection(analyze.terms(text))) * _ASKED_FOR, _MOST_ASKED_FOR
+            asked_for = len(terms.intersection(analyze.terms(text))) * _ASKED_FOR
+            points = (
+                (len(turns) - 1 - number) * _LATER_TURN
+                + min(asked_for, _MOST_ASKED_FOR)
+                + _SUMMING_UP * bool(_SUMS_UP.search(text))
+                + _SETTLING * bool(_SETTLES.search(text))
+                + _DETAILED * bool(_DETAIL.search(text))
+                + _PROPOSING * bool(_PROPOSES.search(text))
+                + _REPLYING * (is_prompt and number > 0)
             )
-            points += _SUMMING_UP * bool(_SUMS_UP.search(text))
-            points += _SETTLING * bool(_SETTLES.search(text))
-            points += _DETAILED * bool(_DETAIL.search(text))
-            points += _PROPOSING * bool(_PROPOSES.search(text))
-            points += _REPLYING * (is_prompt and number > 0)
             yield OutcomeLine(f"User: {text}" if is_prompt else text, (number, place), points)
 
 

@@ -226,12 +226,9 @@ def words_in(row: Row, terms: list[str]) -> list[str]:
 
 
 def _reasons(own: set[str], asked: set[str], terms: list[str]) -> list[str]:
-    reasons = []
-    if found := [term for term in terms if term in own]:
-        reasons.append(f"words: {', '.join(found[:_MAX_WORDS])}")
-    if found := [term for term in terms if term in asked - own]:
-        reasons.append(f"words of what was asked: {', '.join(found[:_MAX_WORDS])}")
-    return reasons
+    found = {"words": own, "words of what was asked": asked - own}
+    words = {what: [term for term in terms if term in known] for what, known in found.items()}
+    return [f"{what}: {', '.join(some[:_MAX_WORDS])}" for what, some in words.items() if some]
 
 
 def _expression(terms: list[str], request: SearchRequest) -> str:

@@ -264,9 +264,11 @@ class StalenessTable:
             " WHERE project=? AND (stale<>'' OR unmerged<>'')",
             (project,),
         )
-        found = {}
-        for name, hash_, words, unmerged in rows:
-            parts = [f"since then: {words}"] if words else []
-            parts += [f"unmerged: {unmerged}"] if unmerged else []
-            found[name, hash_] = "; ".join(parts)
-        return found
+        return {
+            (name, hash_): "; ".join(
+                f"{what}: {value}"
+                for what, value in (("since then", words), ("unmerged", unmerged))
+                if value
+            )
+            for name, hash_, words, unmerged in rows
+        }
