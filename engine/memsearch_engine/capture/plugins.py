@@ -22,7 +22,7 @@ from memsearch_engine.capture.ledger import CaptureLedger
 from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import Conflict, Unreachable, UsageError
 from memsearch_engine.core.home import Home
-from memsearch_engine.search.scope import Scope
+from memsearch_engine.search.scope import ScopePart
 
 _MINIMAL_PATH = "/usr/local/bin:/usr/bin:/bin"  # of programs that no shell started
 
@@ -208,16 +208,13 @@ def _by_name() -> list[str]:
     ]
 
 
-class Plugins:
+class Plugins(ScopePart):
     """Our hooks and skills in the agents' own configuration.
 
     >>> with Memory() as memory:
     ...     memory.plugins.status("codex").installed
     False
     """
-
-    def __init__(self, scope: Scope) -> None:
-        self._home, self._scope = scope.home, scope
 
     def status(self, agent: str) -> PluginStatus:
         """Return the state of our plugin in an agent, and the reasons if it does not work."""
@@ -270,16 +267,13 @@ class Plugins:
         return [name for name in agent_registry.live() if installer(name).rules()]
 
 
-class McpClients:
+class McpClients(ScopePart):
     """Adds ``memsearch mcp`` to the server lists of MCP clients.
 
     >>> with Memory() as memory:
     ...     "cursor" in memory.mcp_clients.names()
     True
     """
-
-    def __init__(self, scope: Scope) -> None:
-        self._home = scope.home
 
     def names(self) -> list[str]:
         """Return the names of the known clients."""

@@ -19,7 +19,7 @@ from memsearch_engine.core.home import AgentFolders
 from memsearch_engine.index.rows import CatalogBroken
 from memsearch_engine.journal.files import DayFile, list_days, read_day
 from memsearch_engine.journal.model import Anchor
-from memsearch_engine.search.scope import Scope
+from memsearch_engine.search.scope import Scope, ScopePart
 
 Progress = Callable[[str, int, int], None]
 _SOON_DAYS = 7
@@ -85,16 +85,13 @@ def _retention_days(agent: str, folders: AgentFolders) -> int:
     return min((reads.retention_days(place) for place in places), default=0) if reads else 0
 
 
-class Evidence:
+class Evidence(ScopePart):
     """The archived turns behind notes.
 
     >>> with Memory(everything=True) as memory:
     ...     memory.evidence.status().turns
     0
     """
-
-    def __init__(self, scope: Scope) -> None:
-        self._scope, self._home = scope, scope.home
 
     def status(self) -> ArchiveStatus:
         """Return the number and size of the archived turns."""

@@ -22,10 +22,10 @@ from memsearch_engine.core.errors import NotFound
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.note import Note
 from memsearch_engine.journal.parse import turn_id
-from memsearch_engine.search.scope import Scope
+from memsearch_engine.search.scope import ScopePart
 
 
-class Transcripts:
+class Transcripts(ScopePart):
     """The conversations of agents, whole or around a turn.
 
     >>> with Memory() as memory:
@@ -33,9 +33,6 @@ class Transcripts:
     ...     memory.transcripts.state(memory.files.section(note.id).entry)
     ''
     """
-
-    def __init__(self, scope: Scope) -> None:
-        self._scope = scope
 
     def conversation(
         self,

@@ -10,7 +10,7 @@ from memsearch_engine.core.errors import NotFound, UsageError
 from memsearch_engine.core.home import Home
 from memsearch_engine.injection import injection_log
 from memsearch_engine.search.request import SearchRequest, request_of
-from memsearch_engine.search.scope import Scope
+from memsearch_engine.search.scope import ScopePart
 from memsearch_engine.search.supersession import contradictions, listing
 
 if TYPE_CHECKING:
@@ -22,16 +22,13 @@ _LONG_S = 24 * 3600.0
 _MIN_NAME = 8  # digits by which a note may be named
 
 
-class Injections:
+class Injections(ScopePart):
     """What is injected into sessions unasked.
 
     >>> with Memory() as memory:
     ...     memory.injection.log()
     []
     """
-
-    def __init__(self, scope: Scope) -> None:
-        self._scope = scope
 
     def preview(self, prompt: str, *, agent: str = "", session: str = "") -> PromptInjection:
         """Preview the injection at *prompt*, and the reasons why other notes are not injected.
@@ -104,16 +101,13 @@ class Injections:
         return found
 
 
-class Supersessions:
+class Supersessions(ScopePart):
     """Which notes supersede which.
 
     >>> with Memory() as memory:
     ...     memory.supersession.contradictions()
     []
     """
-
-    def __init__(self, scope: Scope) -> None:
-        self._scope = scope
 
     def trace(self, query: str | SearchRequest = "", *, note: str = "") -> list[Revision]:
         """Return the notes on the topic of a query or note, oldest first. The last one is valid.

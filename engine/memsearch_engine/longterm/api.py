@@ -18,7 +18,7 @@ from memsearch_engine.longterm.store import (
     note_read,
     overview,
 )
-from memsearch_engine.search.scope import Scope
+from memsearch_engine.search.scope import ScopePart
 
 if TYPE_CHECKING:  # types only: reading the memory needs no model code
     from memsearch_engine.longterm.forgetting import Trash
@@ -27,16 +27,13 @@ if TYPE_CHECKING:  # types only: reading the memory needs no model code
 _NUMBER = 8  # minimum digits of an id; a shorter number names an entry of the trash
 
 
-class LongTerm:
+class LongTerm(ScopePart):
     """The long-term memory: extracting it from sessions, reading it, and deciding on proposals.
 
     >>> with Memory() as memory:
     ...     memory.longterm.get("00000000") is None
     True
     """
-
-    def __init__(self, scope: Scope) -> None:
-        self._scope, self._home = scope, scope.home
 
     @property
     def folder(self) -> Path:

@@ -18,7 +18,7 @@ from memsearch_engine.longterm import injected
 from memsearch_engine.longterm import pages as documents
 from memsearch_engine.longterm.changes import Hunk
 from memsearch_engine.longterm.pages import Page, PageProposal, PageReview, PageState, Spot
-from memsearch_engine.search.scope import Scope
+from memsearch_engine.search.scope import ScopePart
 
 if TYPE_CHECKING:  # Review needs no model code
     from memsearch_engine.longterm.page_drafts import PageDraftResult
@@ -31,16 +31,13 @@ _HEADS: dict[Page, str] = {
 }
 
 
-class Pages:
+class Pages(ScopePart):
     """PROJECT.md and USER.md of a project: propose, decide, read, and copy into instruction files.
 
     >>> with Memory() as memory:
     ...     memory.pages.get("project").text
     ''
     """
-
-    def __init__(self, scope: Scope) -> None:
-        self._scope, self._home = scope, scope.home
 
     def review(self, page: Page, *, provider: str = "", model: str = "") -> PageDraftResult:
         """Have a model propose changes now, whatever the pause.

@@ -19,7 +19,7 @@ from memsearch_engine.injection.api import Supersessions
 from memsearch_engine.journal.disk import locked
 from memsearch_engine.longterm import skills
 from memsearch_engine.longterm.skills import Candidate
-from memsearch_engine.search.scope import Scope
+from memsearch_engine.search.scope import ScopePart
 
 if TYPE_CHECKING:  # Review needs no model code
     from memsearch_engine.longterm.skill_drafts import SkillDraftResult
@@ -28,16 +28,13 @@ if TYPE_CHECKING:  # Review needs no model code
 _PLACES = (".claude/skills", ".agents/skills")
 
 
-class Skills:
+class Skills(ScopePart):
     """Skills drafted from a project's notes.
 
     >>> with Memory() as memory:
     ...     memory.skills.all()
     []
     """
-
-    def __init__(self, scope: Scope) -> None:
-        self._scope, self._home = scope, scope.home
 
     def distill(
         self, *, agent: str = "", provider: str = "", model: str = "", force: bool = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from memsearch_engine.search.scope import Scope
+from memsearch_engine.search.scope import ScopePart
 
 if TYPE_CHECKING:
     from memsearch_engine.core.projects import Project
@@ -17,16 +17,13 @@ if TYPE_CHECKING:
     from memsearch_engine.search.sections import Section
 
 
-class Files:
+class Files(ScopePart):
     """The note files of the projects in a scope.
 
     >>> with Memory() as memory:
     ...     memory.files.unreadable()
     []
     """
-
-    def __init__(self, scope: Scope) -> None:
-        self._scope = scope
 
     def all(self) -> list[DayFile]:
         """All markdown files of the memory folders and of shared notes, newest day first."""

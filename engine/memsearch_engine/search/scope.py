@@ -347,3 +347,10 @@ class Scope:
         """The memory folder that a file belongs to, which identifies its undo history."""
         project = self.project_of(path)
         return project.memory if project else os.path.dirname(path)
+
+
+class ScopePart:
+    """The base class of the parts of ``Memory``, which act for the projects of a scope."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope, self._home = scope, scope.home

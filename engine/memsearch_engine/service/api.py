@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from memsearch_engine.capture.ledger import CaptureLedger, MissedTurn, TurnOutcome
 from memsearch_engine.core.llm import spend
 from memsearch_engine.index.rows import IndexResult
-from memsearch_engine.search.scope import Scope
+from memsearch_engine.search.scope import ScopePart
 from memsearch_engine.service import launch
 from memsearch_engine.service.answers import CaptureStatus, Health, QueueReport, ServiceStatus
 
@@ -27,16 +27,13 @@ Progress = Callable[[str, int, int], None]
 _LONG_S, _INDEX_S = 300.0, 24 * 3600.0
 
 
-class Capture:
+class Capture(ScopePart):
     """The capture of turns: event queue, coverage, summaries, cost.
 
     >>> with Memory() as memory:
     ...     memory.capture.inbox().waiting
     []
     """
-
-    def __init__(self, scope: Scope) -> None:
-        self._scope, self._home = scope, scope.home
 
     def inbox(self, timeout_s: float = _LONG_S) -> QueueReport:
         """Process the event queue now, and return the result and the events that still wait.
@@ -184,16 +181,13 @@ class Capture:
         return discover(self._home, self._scope.folders, versions=versions, progress=progress)
 
 
-class Service:
+class Service(ScopePart):
     """The resident process: its status, health, log and end.
 
     >>> with Memory() as memory:
     ...     memory.service.status().running
     True
     """
-
-    def __init__(self, scope: Scope) -> None:
-        self._scope, self._home = scope, scope.home
 
     @property
     def log(self) -> Path:

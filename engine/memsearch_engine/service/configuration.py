@@ -11,20 +11,17 @@ import msgspec
 from memsearch_engine.core import safe_files
 from memsearch_engine.core import settings as layers
 from memsearch_engine.index import models
-from memsearch_engine.search.scope import Scope
+from memsearch_engine.search.scope import ScopePart
 from memsearch_engine.service import launch
 
 
-class Configuration:
+class Configuration(ScopePart):
     """The effective settings of a project, and methods to change them.
 
     >>> with Memory() as memory:
     ...     memory.config.value("search.top_k")
     10
     """
-
-    def __init__(self, scope: Scope) -> None:
-        self._scope, self._home = scope, scope.home
 
     @property
     def file(self) -> Path:
@@ -141,7 +138,7 @@ class ListedModel(msgspec.Struct, frozen=True):
     beside: bool
 
 
-class Models:
+class Models(ScopePart):
     """Embedding models.
 
     >>> with Memory() as memory:
@@ -150,9 +147,6 @@ class Models:
     """
 
     DEFAULT = models.DEFAULT
-
-    def __init__(self, scope: Scope) -> None:
-        self._home = scope.home
 
     def known(self) -> list[ListedModel]:
         """Return the embedding models that are known by name."""

@@ -18,19 +18,16 @@ from memsearch_engine.journal.note import Note
 from memsearch_engine.journal.targets import Target, target_of
 from memsearch_engine.journal.write import Journal
 from memsearch_engine.longterm import facts
-from memsearch_engine.search.scope import Scope
+from memsearch_engine.search.scope import ScopePart
 
 _TITLE = 300  # characters
 
 
-class NoteEditor:
+class NoteEditor(ScopePart):
     """Writes into the projects of a scope. ``Memory`` documents its methods for programs.
 
     It also works without the service.
     """
-
-    def __init__(self, scope: Scope) -> None:
-        self._scope = scope
 
     def add(self, text: str, *, day: str = "", time: str = "", by: str = "") -> Note:
         """Write a note into the project of the scope; see ``Memory.add``."""

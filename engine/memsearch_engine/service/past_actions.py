@@ -10,22 +10,19 @@ from memsearch_engine.actions import answers, work
 from memsearch_engine.actions.answers import CommandRuns, Fix
 from memsearch_engine.actions.index import ActionIndex, AgentAction
 from memsearch_engine.core.errors import MemsearchError, UsageError
-from memsearch_engine.search.scope import Scope
+from memsearch_engine.search.scope import ScopePart
 from memsearch_engine.service.search_client import Searcher
 
 _NOTES_ASKED = 5  # notes; the commands of their turns answer ``how``
 
 
-class PastActions:
+class PastActions(ScopePart):
     """What agents did in past turns.
 
     >>> with Memory() as memory:
     ...     memory.actions.how("run the tests")
     []
     """
-
-    def __init__(self, scope: Scope) -> None:
-        self._scope = scope
 
     def how(self, asked: str, *, limit: int = 10) -> list[CommandRuns]:
         """Find the commands that did something, best first.

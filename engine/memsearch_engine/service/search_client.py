@@ -11,7 +11,7 @@ from memsearch_engine.core.errors import MemsearchError, Unreachable
 from memsearch_engine.core.projects import Project
 from memsearch_engine.search.hits import Answer
 from memsearch_engine.search.request import SearchRequest, request_of
-from memsearch_engine.search.scope import Scope
+from memsearch_engine.search.scope import ScopePart
 from memsearch_engine.service.launch import connect
 
 if TYPE_CHECKING:  # a search through the service needs none of these
@@ -23,7 +23,7 @@ HYBRID_WAIT_S = 4.0
 _ANSWER_S = 0.5  # seconds that the service may answer after its deadline
 
 
-class Searcher:
+class Searcher(ScopePart):
     """Searches the notes of a scope. It answers by words alone if no service answers in time.
 
     >>> with Memory() as memory:
@@ -33,9 +33,6 @@ class Searcher:
     ...     [hit.text for hit in answer]
     ['- The queue is called payouts']
     """
-
-    def __init__(self, scope: Scope) -> None:
-        self._scope = scope
 
     def search(
         self,

@@ -11,7 +11,7 @@ from memsearch_engine.core import network, settings
 from memsearch_engine.core.errors import NotFound, UsageError
 from memsearch_engine.core.project_registry import Registry
 from memsearch_engine.core.projects import Project, locate
-from memsearch_engine.search.scope import Scope
+from memsearch_engine.search.scope import ScopePart
 from memsearch_engine.sync import meeting
 from memsearch_engine.sync.clone import Away, checked
 from memsearch_engine.sync.meeting import SyncState
@@ -25,16 +25,13 @@ if TYPE_CHECKING:
     from memsearch_engine.sync.run import SyncAnswer
 
 
-class Sync:
+class Sync(ScopePart):
     """Sync of one memory between machines, and git's merge driver.
 
     >>> with Memory() as memory:
     ...     memory.sync.state().remote
     ''
     """
-
-    def __init__(self, scope: Scope) -> None:
-        self._scope = scope
 
     def state(self, *, elsewhere: bool = True) -> SyncState:
         """The state of sync on this machine.

@@ -18,7 +18,7 @@ from memsearch_engine.journal.shared import COPY_OF, WRITTEN
 from memsearch_engine.journal.targets import Target
 from memsearch_engine.search.files import Files
 from memsearch_engine.search.request import parse
-from memsearch_engine.search.scope import Scope
+from memsearch_engine.search.scope import ScopePart
 from memsearch_engine.sync.sharing import copies, packs
 from memsearch_engine.sync.sharing.copies import Planned, ShareChange, SharedNote
 from memsearch_engine.sync.sharing.packs import Packed, Received
@@ -26,7 +26,7 @@ from memsearch_engine.sync.sharing.packs import Packed, Received
 _MIN_NAME = 4
 
 
-class Sharing:
+class Sharing(ScopePart):
     """Notes for the project's team in ``.memsearch/shared/``, which the team reviews like code.
 
     >>> with Memory() as memory:
@@ -35,9 +35,6 @@ class Sharing:
     ...     [(one.change.value, one.title) for one in planned]
     [('new', 'Deploys are frozen on Fridays')]
     """
-
-    def __init__(self, scope: Scope) -> None:
-        self._scope = scope
 
     def author(self, name: str = "") -> str:
         """Return the name under which notes are shared.
