@@ -151,29 +151,25 @@ class CaptureLedger(StateTables):
 
     def sessions(self) -> dict[tuple[str, str, str], SeenSession]:
         """Return the sessions as they were last read, by (agent, path, session)."""
-        with self._using() as db:
-            rows = db.execute(
-                "SELECT agent, session, path, modified, size, turns, parent, version "
-                "FROM seen_sessions"
-            )
-            return {(row[0], row[2], row[1]): SeenSession(*row) for row in rows}
+        rows = self._rows(
+            "SELECT agent, session, path, modified, size, turns, parent, version FROM seen_sessions"
+        )
+        return {(row[0], row[2], row[1]): SeenSession(*row) for row in rows}
 
     def outcomes(self, agent: str, session: str) -> dict[str, TurnOutcome]:
         """Return turn -> outcome for one session."""
-        with self._using() as db:
-            query = "SELECT turn, outcome FROM seen_turns WHERE agent=? AND session=?"
-            return dict(db.execute(query, (agent, session)).fetchall())
+        query = "SELECT turn, outcome FROM seen_turns WHERE agent=? AND session=?"
+        return dict(self._rows(query, (agent, session)))
 
     def captured_between(
         self, agent: str, session: str, after: float, until: float
     ) -> dict[str, str]:
         """Return turn -> folder for the captured turns of a session between two times."""
-        with self._using() as db:
-            query = (
-                "SELECT turn, cwd FROM seen_turns WHERE agent=? AND session=? "
-                "AND outcome='captured' AND started > ? AND started <= ? ORDER BY started"
-            )
-            return dict(db.execute(query, (agent, session, after, until)).fetchall())
+        query = (
+            "SELECT turn, cwd FROM seen_turns WHERE agent=? AND session=? "
+            "AND outcome='captured' AND started > ? AND started <= ? ORDER BY started"
+        )
+        return dict(self._rows(query, (agent, session, after, until)))
 
     def counts(self, since: str = "") -> list[tuple[str, str, str, int]]:
         """Return (agent, day, outcome, turns), newest day first.
@@ -181,12 +177,11 @@ class CaptureLedger(StateTables):
         Args:
             since: the first day (``YYYY-MM-DD``).
         """
-        with self._using() as db:
-            return db.execute(
-                "SELECT agent, day, outcome, count(*) FROM seen_turns WHERE day >= ? "
-                "GROUP BY 1, 2, 3 ORDER BY 2 DESC, 1, 3",
-                (since,),
-            ).fetchall()
+        return self._rows(
+            "SELECT agent, day, outcome, count(*) FROM seen_turns WHERE day >= ? "
+            "GROUP BY 1, 2, 3 ORDER BY 2 DESC, 1, 3",
+            (since,),
+        )
 
     def counts_since(
         self, since: dict[str, float], day: str = ""
@@ -209,36 +204,32 @@ class CaptureLedger(StateTables):
 
     def late(self, agent: str, since: float, before: float) -> int:
         """Return the number of turns between two times that were seen but not captured."""
-        with self._using() as db:
-            query = (
-                "SELECT count(*) FROM seen_turns "
-                "WHERE agent=? AND outcome IN ('new','failed') AND started BETWEEN ? AND ?"
-            )
-            return int(db.execute(query, (agent, since, before)).fetchone()[0])
+        query = (
+            "SELECT count(*) FROM seen_turns "
+            "WHERE agent=? AND outcome IN ('new','failed') AND started BETWEEN ? AND ?"
+        )
+        return int(self._rows(query, (agent, since, before))[0][0])
 
     def missed(self, outcomes: Sequence[TurnOutcome], limit: int = 100) -> list[MissedTurn]:
         """Return the turns that are not in memory, newest first.
 
         Turns from before the start of capture are listed only if something failed.
         """
-        with self._using() as db:
-            marks = ",".join("?" * len(outcomes))
-            rows = db.execute(
-                "SELECT s.agent, session, turn, day, outcome, reason FROM seen_turns s "
-                "LEFT JOIN capturing c ON c.agent=s.agent AND since>=0 "
-                f"WHERE outcome IN ({marks}) "
-                "AND (outcome NOT IN ('new','trivial') OR started>=since) "
-                "ORDER BY at DESC, started DESC LIMIT ?",
-                (*outcomes, limit),
-            )
-            return [MissedTurn(*row) for row in rows]
+        rows = self._rows(
+            "SELECT s.agent, session, turn, day, outcome, reason FROM seen_turns s "
+            "LEFT JOIN capturing c ON c.agent=s.agent AND since>=0 "
+            f"WHERE outcome IN ({','.join('?' * len(outcomes))}) "
+            "AND (outcome NOT IN ('new','trivial') OR started>=since) "
+            "ORDER BY at DESC, started DESC LIMIT ?",
+            (*outcomes, limit),
+        )
+        return [MissedTurn(*row) for row in rows]
 
     def unknown(self) -> list[tuple[str, str, str, int]]:
         """Return the unknown records: (agent, record kind, agent's version, number)."""
-        with self._using() as db:
-            return db.execute(
-                "SELECT agent, kind, version, count FROM unknown_records ORDER BY 1, 2, 3"
-            ).fetchall()
+        return self._rows(
+            "SELECT agent, kind, version, count FROM unknown_records ORDER BY 1, 2, 3"
+        )
 
     def capturing(self, agent: str, since: float | None) -> None:
         """Record when the capture of an agent began. The first time counts.
@@ -246,17 +237,12 @@ class CaptureLedger(StateTables):
         Args:
             since: seconds since 1970; None ends the capture until the next call.
         """
-        with self._using() as db:
-            if since is None:
-                db.execute(
-                    "INSERT OR REPLACE INTO capturing (agent, since) VALUES (?,?)", (agent, _ENDED)
-                )
-            else:
-                db.execute(
-                    "INSERT INTO capturing (agent, since) VALUES (?,?) "
-                    "ON CONFLICT (agent) DO UPDATE SET since=excluded.since WHERE since < 0",
-                    (agent, since),
-                )
+        condition = "" if since is None else " WHERE since < 0"
+        self._change(
+            "INSERT INTO capturing (agent, since) VALUES (?,?) "
+            f"ON CONFLICT (agent) DO UPDATE SET since=excluded.since{condition}",
+            (agent, _ENDED if since is None else since),
+        )
 
     def is_capturing(self, agent: str, since: float) -> bool:
         """Whether an agent's turns are captured.
@@ -264,25 +250,16 @@ class CaptureLedger(StateTables):
         An agent that we never installed is captured from *since* on, because its plugin has another
         source. An uninstalled agent is not captured, whatever it still sends.
         """
-        with self._using() as db:
-            db.execute(
-                "INSERT OR IGNORE INTO capturing (agent, since) VALUES (?,?)", (agent, since)
-            )
-            return bool(
-                db.execute("SELECT since >= 0 FROM capturing WHERE agent=?", (agent,)).fetchone()[0]
-            )
+        self._change("INSERT OR IGNORE INTO capturing (agent, since) VALUES (?,?)", (agent, since))
+        return bool(self._rows("SELECT since >= 0 FROM capturing WHERE agent=?", (agent,))[0][0])
 
     def captured_since(self) -> dict[str, float]:
         """Return agent -> when its capture began, in seconds since 1970."""
-        with self._using() as db:
-            return dict(
-                db.execute("SELECT agent, since FROM capturing WHERE since >= 0").fetchall()
-            )
+        return dict(self._rows("SELECT agent, since FROM capturing WHERE since >= 0"))
 
     def remember_folder(self, agent: str, folder: str) -> None:
         """Store an agent's home that its own hook has reported."""
-        with self._using() as db:
-            db.execute(
-                "INSERT OR REPLACE INTO agent_folders (agent, folder, seen) VALUES (?,?,?)",
-                (agent, folder, time.time()),
-            )
+        self._change(
+            "INSERT OR REPLACE INTO agent_folders (agent, folder, seen) VALUES (?,?,?)",
+            (agent, folder, time.time()),
+        )

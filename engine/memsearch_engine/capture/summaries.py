@@ -35,7 +35,7 @@ from memsearch_engine.core.llm.reply import estimate
 from memsearch_engine.core.migrations import transaction
 from memsearch_engine.core.safe_text import plain
 from memsearch_engine.core.settings import Settings, Summarize
-from memsearch_engine.core.state import using
+from memsearch_engine.core.state import change_state, state_rows, using
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.targets import Target
 from memsearch_engine.journal.text import escape_block
@@ -112,56 +112,55 @@ def enqueue(home: Home, turn: Turn, memory: str, entry_id: str, path: str, trans
     entry = read_day(path).find(entry_id)
     if entry is None:
         return
-    with using(home, _SCHEMA) as db:
-        values = (
-            turn.agent,
-            turn.session,
-            turn.turn,
-            memory,
-            path,
-            entry_id,
-            entry.hash,
-            transcript,
-        )
-        db.execute(
-            "INSERT INTO summaries (agent, session, turn, memory, path, "
-            "entry_id, hash, transcript, state, reason, tries, next_at) "
-            "VALUES (?,?,?,?,?,?,?,?,'waiting','',0,0) ON CONFLICT (agent, session, turn) "
-            "DO UPDATE SET "
-            "hash=excluded.hash, entry_id=excluded.entry_id, "
-            "path=excluded.path, state='waiting', reason='', tries=0, next_at=0",
-            values,
-        )
+    values = (
+        turn.agent,
+        turn.session,
+        turn.turn,
+        memory,
+        path,
+        entry_id,
+        entry.hash,
+        transcript,
+    )
+    change_state(
+        home,
+        _SCHEMA,
+        "INSERT INTO summaries (agent, session, turn, memory, path, "
+        "entry_id, hash, transcript, state, reason, tries, next_at) "
+        "VALUES (?,?,?,?,?,?,?,?,'waiting','',0,0) ON CONFLICT (agent, session, turn) "
+        "DO UPDATE SET "
+        "hash=excluded.hash, entry_id=excluded.entry_id, "
+        "path=excluded.path, state='waiting', reason='', tries=0, next_at=0",
+        values,
+    )
 
 
 def waiting(home: Home) -> dict[str, int]:
     """Return the number of jobs by state: waiting, done, kept (the entry was edited), failed."""
-    with using(home, _SCHEMA) as db:
-        return dict(db.execute("SELECT state, count(*) FROM summaries GROUP BY state").fetchall())
+    return dict(state_rows(home, _SCHEMA, "SELECT state, count(*) FROM summaries GROUP BY state"))
 
 
 def failures(home: Home, limit: int = 50) -> list[dict[str, str]]:
     """Return the failed summaries, newest first, each with the reason."""
-    with using(home, _SCHEMA) as db:
-        rows = db.execute(
-            "SELECT agent, session, turn, entry_id, state, reason, tries FROM summaries "
-            "WHERE reason <> '' AND state IN ('waiting','failed') "
-            "ORDER BY next_at DESC LIMIT ?",
-            (limit,),
-        )
-        return [
-            dict(zip(("agent", "session", "turn", "entry_id", "state", "reason", "tries"), row))
-            for row in rows
-        ]
+    columns = ("agent", "session", "turn", "entry_id", "state", "reason", "tries")
+    rows = state_rows(
+        home,
+        _SCHEMA,
+        f"SELECT {', '.join(columns)} FROM summaries "
+        "WHERE reason <> '' AND state IN ('waiting','failed') ORDER BY next_at DESC LIMIT ?",
+        (limit,),
+    )
+    return [dict(zip(columns, row)) for row in rows]
 
 
 def retry(home: Home) -> int:
     """Queue all waiting and failed jobs for now, and return how many."""
-    with using(home, _SCHEMA) as db:
-        return db.execute(
-            "UPDATE summaries SET state='waiting', tries=0, next_at=0 "
-            "WHERE state IN ('waiting','failed')"
-        ).rowcount
+    return change_state(
+        home,
+        _SCHEMA,
+        "UPDATE summaries SET state='waiting', tries=0, next_at=0 "
+        "WHERE state IN ('waiting','failed')",
+    )
 
 
 def work(home: Home, journal: Journal, settings: Settings, *, limit: int = 20) -> list[str]:
@@ -217,12 +216,13 @@ def _next(home: Home) -> SummaryJob | None:
 
 
 def _settle(home: Home, job: SummaryJob, state: str, reason: str, next_at: float) -> None:
-    with using(home, _SCHEMA) as db:
-        db.execute(
-            "UPDATE summaries SET state=?, reason=?, tries=tries+1, next_at=? "
-            "WHERE agent=? AND session=? AND turn=?",
-            (state, reason[:300], next_at, job.agent, job.session, job.turn),
-        )
+    change_state(
+        home,
+        _SCHEMA,
+        "UPDATE summaries SET state=?, reason=?, tries=tries+1, next_at=? "
+        "WHERE agent=? AND session=? AND turn=?",
+        (state, reason[:300], next_at, job.agent, job.session, job.turn),
+    )
 
 
 def _summarise(home: Home, journal: Journal, settings: Settings, job: SummaryJob) -> str:

@@ -62,8 +62,7 @@ class Registry(StateTables):
 
     def knows(self, root: str) -> bool:
         """Whether *root* is the folder of a known project."""
-        with self._using() as db:
-            return bool(db.execute("SELECT 1 FROM project_paths WHERE root=?", (root,)).fetchone())
+        return bool(self._rows("SELECT 1 FROM project_paths WHERE root=?", (root,)))
 
     def _at(self, place: Place, register: bool) -> Project:
         db = self._db()
@@ -109,12 +108,11 @@ class Registry(StateTables):
 
     def all(self) -> list[Project]:
         """All projects, one row per path, newest first."""
-        with self._using() as db:
-            rows = db.execute(
-                "SELECT p.id, p.slug, p.collection, r.root, r.memory FROM project_paths r "
-                "JOIN projects p ON p.id = r.project_id ORDER BY r.seen DESC, r.root"
-            )
-            return [Project(*row) for row in rows]
+        rows = self._rows(
+            "SELECT p.id, p.slug, p.collection, r.root, r.memory FROM project_paths r "
+            "JOIN projects p ON p.id = r.project_id ORDER BY r.seen DESC, r.root"
+        )
+        return [Project(*row) for row in rows]
 
     def moved_to(self, folder: str) -> str:
         """Return where a folder of a project that was moved is now.
@@ -126,8 +124,7 @@ class Registry(StateTables):
             ``""`` if it was in no known project, or if that project is now in no folder or in
             several.
         """
-        with self._using() as db:
-            rows = db.execute("SELECT root, project_id FROM project_paths").fetchall()
+        rows = self._rows("SELECT root, project_id FROM project_paths")
         above = [row for row in rows if f"{folder}{os.sep}".startswith(row[0] + os.sep)]
         old, identity = max(above, key=lambda row: len(row[0]), default=("", ""))
         if not old or os.path.isdir(old):
@@ -137,5 +134,4 @@ class Registry(StateTables):
 
     def forget(self, root: str) -> None:
         """Remove a path from the registry. Its files stay."""
-        with self._using() as db:
-            db.execute("DELETE FROM project_paths WHERE root=?", (root,))
+        self._change("DELETE FROM project_paths WHERE root=?", (root,))

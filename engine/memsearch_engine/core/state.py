@@ -9,8 +9,8 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import time
-from collections.abc import Iterator
-from typing import ClassVar
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
 
 from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.core.home import Home, private
@@ -122,12 +122,34 @@ class StateTables(OpenedOnce):
         with self._lock, complaining(self.home):
             yield self._db()
 
+    def _rows(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
+        """Return the rows of a query. Raises Unreachable."""
+        with self._using() as db:
+            return db.execute(query, values).fetchall()
+
+    def _change(self, query: str, values: Sequence[Any] = ()) -> int:
+        """Run a statement, and return the number of changed rows. Raises Unreachable."""
+        with self._using() as db:
+            return db.execute(query, values).rowcount
+
 
 @contextlib.contextmanager
 def using(home: Home, schema: str) -> Iterator[sqlite3.Connection]:
     """A connection for one piece of work. Raises Unreachable where the database can't be used."""
     with complaining(home), contextlib.closing(connect(home, schema)) as db:
         yield db
+
+
+def state_rows(home: Home, schema: str, query: str, values: Sequence[Any] = ()) -> list[Any]:
+    """Return the rows of a query. Raises Unreachable where the database can't be used."""
+    with using(home, schema) as db:
+        return db.execute(query, values).fetchall()
+
+
+def change_state(home: Home, schema: str, query: str, values: Sequence[Any] = ()) -> int:
+    """Run a statement, and return the number of changed rows. Raises as ``state_rows``."""
+    with using(home, schema) as db:
+        return db.execute(query, values).rowcount
 
 
 @contextlib.contextmanager

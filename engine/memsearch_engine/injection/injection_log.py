@@ -23,7 +23,7 @@ from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.ids import digest
 from memsearch_engine.core.migrations import transaction
-from memsearch_engine.core.state import using
+from memsearch_engine.core.state import change_state, state_rows, using
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS injected_texts (
@@ -114,12 +114,13 @@ def record_start(
     home: Home, at: float, agent: str, session: str, event: str, cwd: str, text_id: str
 ) -> None:
     """Log the injection of a text that ``store_texts`` stored, *at* in seconds since 1970."""
-    with using(home, _SCHEMA) as db:
-        db.execute(
-            "INSERT OR IGNORE INTO injections (at, agent, session, event, cwd, text_id) "
-            "VALUES (?,?,?,?,?,?)",
-            (at, agent, session, event, cwd, text_id),
-        )
+    change_state(
+        home,
+        _SCHEMA,
+        "INSERT OR IGNORE INTO injections (at, agent, session, event, cwd, text_id) "
+        "VALUES (?,?,?,?,?,?)",
+        (at, agent, session, event, cwd, text_id),
+    )
 
 
 def record(
@@ -275,9 +276,8 @@ def promote(home: Home, name: str) -> list[str]:
 def demotions(home: Home, entries: Iterable[str]) -> list[tuple[str, set[str]]]:
     """Demotions of these entries, as (entry id, words of the prompt where it was demoted)."""
     names = list(entries)
-    with using(home, _SCHEMA) as db:
-        query = f"SELECT entry, terms FROM told_less WHERE entry IN ({','.join('?' * len(names))})"
-        return [(entry, set(terms.split())) for entry, terms in db.execute(query, names)]
+    query = f"SELECT entry, terms FROM told_less WHERE entry IN ({','.join('?' * len(names))})"
+    return [(entry, set(terms.split())) for entry, terms in state_rows(home, _SCHEMA, query, names)]
 
 
 class InjectionRecord(msgspec.Struct, kw_only=True):

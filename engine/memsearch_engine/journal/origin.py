@@ -261,12 +261,11 @@ class Origin(StateTables):
         Raises:
             Unreachable: it can't be recorded.
         """
-        with self._using() as db:
-            db.execute(
-                "UPDATE origin_states SET verdict=1, key=coalesce(key, x'') "
-                "WHERE id=? AND hash<>? AND verdict=0",
-                (_id(entry.id), bytes.fromhex(entry.hash)),
-            )
+        self._change(
+            "UPDATE origin_states SET verdict=1, key=coalesce(key, x'') "
+            "WHERE id=? AND hash<>? AND verdict=0",
+            (_id(entry.id), bytes.fromhex(entry.hash)),
+        )
         self._record(day, [(entry, Verdict.ACCEPTED)])
         freshness.changed(self.home)
 
@@ -407,8 +406,7 @@ class Origin(StateTables):
             entries = _entries(file.path)
             known = self._known(entries)
             self.record_day(file.day, [entry for entry in entries if key_of(entry.raw) in known])
-        with self._using() as db:
-            db.execute("DELETE FROM origin_unread WHERE memory=?", (memory,))
+        self._change("DELETE FROM origin_unread WHERE memory=?", (memory,))
 
     def _known(self, entries: Sequence[Entry]) -> dict[str, str]:
         found = self._how([key_of(entry.raw) for entry in entries])
@@ -434,8 +432,7 @@ class Origin(StateTables):
                     (e.raw for e in entries if e.id in ids and e.marks.get("trust") == RELEASED),
                     "released",
                 )
-            with self._using() as db:
-                db.execute("UPDATE origin_folders SET how='adopted' WHERE memory=?", (memory,))
+            self._change("UPDATE origin_folders SET how='adopted' WHERE memory=?", (memory,))
         self._read_once(memory)
         self._adopted.add(memory)
 

@@ -14,7 +14,7 @@ import msgspec
 
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.migrations import transaction
-from memsearch_engine.core.state import using
+from memsearch_engine.core.state import change_state, using
 from memsearch_engine.longterm.store import DAY_S
 
 _SCHEMA = """
@@ -100,8 +100,7 @@ def record(
 
 def drop(home: Home, project: str) -> None:
     """Delete the history of a project. *project*: the first eight digits of its identity."""
-    with using(home, _SCHEMA) as db:
-        db.execute("DELETE FROM longterm_stood WHERE project=?", (project,))
+    change_state(home, _SCHEMA, "DELETE FROM longterm_stood WHERE project=?", (project,))
 
 
 def at(home: Home, projects: Iterable[str], when: float) -> dict[tuple[str, str], str]:

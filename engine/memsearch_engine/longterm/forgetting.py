@@ -14,7 +14,7 @@ import msgspec
 from memsearch_engine.core.errors import Conflict, NotFound, UsageError
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.migrations import transaction
-from memsearch_engine.core.state import using
+from memsearch_engine.core.state import change_state, state_rows, using
 from memsearch_engine.index.analyze import terms
 from memsearch_engine.journal.disk import locked
 from memsearch_engine.longterm import review, searchable, workspace
@@ -179,16 +179,14 @@ def restore(home: Home, number: int) -> int:
         Conflict: a file has changed since.
     """
     with locked(home, str(home.longterm)):
-        with using(home, TRASH) as db:
-            row = db.execute(
-                "SELECT body, restored FROM longterm_trash WHERE id=?", (number,)
-            ).fetchone()
-        if row is None or row[1]:
+        query = "SELECT body FROM longterm_trash WHERE id=? AND restored=0"
+        found = state_rows(home, TRASH, query, (number,))
+        if not found:
             raise NotFound(
                 f"nothing to bring back under {number}",
                 "`memsearch longterm show --forgotten` lists it",
             )
-        images = msgspec.json.decode(row[0], type=_Forgotten).images
+        images = msgspec.json.decode(found[0][0], type=_Forgotten).images
         store = SessionMemories(home)
         back: list[tuple[_Image, str]] = []
         store.allow([line for image in images for line in image.before.splitlines()])
@@ -208,8 +206,9 @@ def restore(home: Home, number: int) -> int:
             _put(home, image.kind, image.name, text)
         _rewrite_evidence(home)
         searchable.rewrite(home)
-        with using(home, TRASH) as db:
-            db.execute("UPDATE longterm_trash SET restored=? WHERE id=?", (time.time(), number))
+        change_state(
+            home, TRASH, "UPDATE longterm_trash SET restored=? WHERE id=?", (time.time(), number)
+        )
     return len(images)
 
 
@@ -224,10 +223,11 @@ class Trash(msgspec.Struct):
 
 def trash(home: Home) -> list[Trash]:
     """What was forgotten by hand and can be restored, newest first."""
-    with using(home, TRASH) as db:
-        rows = db.execute(
-            "SELECT id, at, query, body FROM longterm_trash WHERE restored=0 ORDER BY id DESC"
-        ).fetchall()
+    rows = state_rows(
+        home,
+        TRASH,
+        "SELECT id, at, query, body FROM longterm_trash WHERE restored=0 ORDER BY id DESC",
+    )
     return [
         Trash(
             number,

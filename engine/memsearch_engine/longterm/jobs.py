@@ -29,7 +29,7 @@ from memsearch_engine.core.errors import Conflict, MemsearchError, SettingsError
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.llm.reply import ModelError
 from memsearch_engine.core.migrations import transaction
-from memsearch_engine.core.state import using
+from memsearch_engine.core.state import change_state, state_rows, using
 
 T = TypeVar("T")
 Kind = Literal["extract", "consolidate", "project_review", "user_profile", "memory_to_skill"]
@@ -210,13 +210,15 @@ class Jobs:
     def heartbeat(self, claim: Claim) -> bool:
         """Prolong the lease. Returns False if the claim was lost."""
         now = self.clock()
-        with using(self.home, SCHEMA) as db:
-            done = db.execute(
+        return bool(
+            change_state(
+                self.home,
+                SCHEMA,
                 "UPDATE longterm_jobs SET lease_until=? WHERE kind=? AND key=? AND "
                 "state='running' AND token=? AND lease_until>?",
                 (now + LEASE_S, claim.kind, claim.key, claim.token, now),
             )
-            return done.rowcount == 1
+        )
 
     @contextlib.contextmanager
     def kept_alive(self, claim: Claim) -> Iterator[threading.Event]:
@@ -282,25 +284,28 @@ class Jobs:
             again: false if another try cannot succeed.
         """
         now = self.clock()
-        with using(self.home, SCHEMA) as db:
-            done = db.execute(
+        return bool(
+            change_state(
+                self.home,
+                SCHEMA,
                 "UPDATE longterm_jobs SET state='error', finished=?, lease_until=0, retry_at=?, "
                 "error=?, outcome='failed', "
                 "token='', tries_left=CASE WHEN ? THEN max(tries_left-1, 0) ELSE 0 END "
                 "WHERE kind=? AND key=? AND state='running' AND token=?",
                 (now, now + RETRY_S, error[:500], again, claim.kind, claim.key, claim.token),
             )
-            return done.rowcount == 1
+        )
 
     def release(self, claim: Claim, reason: str) -> None:
         """Release a job that was not worked on (a cap was reached). It costs no try."""
-        with using(self.home, SCHEMA) as db:
-            db.execute(
-                "UPDATE longterm_jobs SET state='error', lease_until=0, retry_at=0, token='', "
-                "error=? "
-                "WHERE kind=? AND key=? AND token=?",
-                (reason[:500], claim.kind, claim.key, claim.token),
-            )
+        change_state(
+            self.home,
+            SCHEMA,
+            "UPDATE longterm_jobs SET state='error', lease_until=0, retry_at=0, token='', "
+            "error=? "
+            "WHERE kind=? AND key=? AND token=?",
+            (reason[:500], claim.kind, claim.key, claim.token),
+        )
 
     def attempt(
         self,
@@ -358,10 +363,9 @@ class Jobs:
 
     def all(self, kind: Kind) -> dict[str, Job]:
         """All jobs of a kind, by key."""
-        with using(self.home, SCHEMA) as db:
-            rows = db.execute(
-                f"SELECT {_COLUMNS} FROM longterm_jobs WHERE kind=?", (kind,)
-            ).fetchall()
+        rows = state_rows(
+            self.home, SCHEMA, f"SELECT {_COLUMNS} FROM longterm_jobs WHERE kind=?", (kind,)
+        )
         return {row[1]: Job(*row) for row in rows}
 
     @staticmethod

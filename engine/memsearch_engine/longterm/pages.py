@@ -25,7 +25,7 @@ from memsearch_engine.core.home import Home
 from memsearch_engine.core.migrations import transaction
 from memsearch_engine.core.projects import Project
 from memsearch_engine.core.settings import Settings, Task
-from memsearch_engine.core.state import using
+from memsearch_engine.core.state import state_rows, using
 from memsearch_engine.journal.disk import append, locked, replace
 from memsearch_engine.journal.instructions import orders
 from memsearch_engine.journal.text import plain
@@ -137,8 +137,10 @@ def lines_of(home: Home, project: Project, page: Page) -> dict[Spot, str]:
     and released by the owner).
     """
     query = "SELECT trail, line, how FROM living_lines WHERE project=? AND page=?"
-    with using(home, SCHEMA) as db:
-        return {(trail, line): how for trail, line, how in db.execute(query, (project.id, page))}
+    return {
+        (trail, line): how
+        for trail, line, how in state_rows(home, SCHEMA, query, (project.id, page))
+    }
 
 
 def stamps(settings: Settings, project: Project) -> dict[str, list[int]]:
@@ -268,10 +270,9 @@ class PageProposal(Proposed, kw_only=True):
 
 def pending(home: Home, project: Project) -> list[PageProposal]:
     """The pending proposals of a project."""
-    with using(home, SCHEMA) as db:
-        rows = db.execute(
-            "SELECT body FROM living_waiting WHERE project=? ORDER BY page", (project.id,)
-        ).fetchall()
+    rows = state_rows(
+        home, SCHEMA, "SELECT body FROM living_waiting WHERE project=? ORDER BY page", (project.id,)
+    )
     return [msgspec.json.decode(body, type=PageProposal) for (body,) in rows]
 
 
@@ -351,8 +352,7 @@ class PageReview(Review[PageProposal]):
         query = (
             "SELECT coalesce(max(id), 0) FROM living_versions WHERE project=? AND page=? AND path=?"
         )
-        with using(self.home, SCHEMA) as db:
-            return int(db.execute(query, (*self._key, self.path)).fetchone()[0])
+        return int(state_rows(self.home, SCHEMA, query, (*self._key, self.path))[0][0])
 
     def undo(self, number: int = 0) -> str:
         """Undo the last accepted change. Its lines no longer count as accepted.
@@ -372,9 +372,8 @@ class PageReview(Review[PageProposal]):
                 return ""
             if number and number != last:
                 raise Conflict("another change was accepted since", "undo that one first")
-            with using(self.home, SCHEMA) as db:
-                query = "SELECT before, after FROM living_versions WHERE id=?"
-                before, after = db.execute(query, (last,)).fetchone()
+            query = "SELECT before, after FROM living_versions WHERE id=?"
+            ((before, after),) = state_rows(self.home, SCHEMA, query, (last,))
             now = bytes_of(self.path)
             if now == after:
                 put(self.path, now, before)

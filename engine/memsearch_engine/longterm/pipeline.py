@@ -19,7 +19,7 @@ from memsearch_engine.core.home import AgentFolders, Home
 from memsearch_engine.core.llm import cli, spend
 from memsearch_engine.core.migrations import transaction
 from memsearch_engine.core.settings import Settings
-from memsearch_engine.core.state import using
+from memsearch_engine.core.state import change_state, using
 from memsearch_engine.journal.disk import locked
 from memsearch_engine.longterm import consolidate, extract, forgetting, review, workspace
 from memsearch_engine.longterm.jobs import SCHEMA as JOBS
@@ -132,11 +132,13 @@ def set_mode(home: Home, agent: str, session: str, mode: Literal["enabled", "dis
     """
     SessionMemories(home).set_mode(agent, session, mode)
     if mode == "enabled":
-        with using(home, JOBS) as db:
-            values = (f"{agent}/{session}", extract.OUTSIDE)
-            db.execute(
-                "DELETE FROM longterm_jobs WHERE kind='extract' AND key=? AND outcome=?", values
-            )
+        values = (f"{agent}/{session}", extract.OUTSIDE)
+        change_state(
+            home,
+            JOBS,
+            "DELETE FROM longterm_jobs WHERE kind='extract' AND key=? AND outcome=?",
+            values,
+        )
 
 
 def due(home: Home, settings: Settings, now: float = 0.0) -> bool:
@@ -151,14 +153,16 @@ def due(home: Home, settings: Settings, now: float = 0.0) -> bool:
     ):
         return False
     now = now or time.time()
-    with using(home, _SCHEMA) as db:
-        done = db.execute(
+    return bool(
+        change_state(
+            home,
+            _SCHEMA,
             "INSERT INTO longterm_considered (one, at) VALUES (1, ?) ON CONFLICT(one) DO UPDATE "
             "SET at=excluded.at "
             "WHERE at <= ? OR at > excluded.at",  # or the clock was set back
             (now, now - EVERY_S),
         )
-        return done.rowcount == 1
+    )
 
 
 class Due(msgspec.Struct):

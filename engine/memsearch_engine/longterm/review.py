@@ -18,7 +18,7 @@ import msgspec
 from memsearch_engine.core.errors import Conflict, NotFound
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.migrations import transaction
-from memsearch_engine.core.state import using
+from memsearch_engine.core.state import change_state, state_rows, using
 from memsearch_engine.injection.injection_log import cited
 from memsearch_engine.journal.disk import locked
 from memsearch_engine.longterm import workspace
@@ -130,13 +130,9 @@ def pending(home: Home) -> Proposal | None:
     A decided proposal is not stored here, because a copy here would survive the deletion of its
     text from the files.
     """
-    with using(home, SCHEMA) as db:
-        row = db.execute("SELECT id, body FROM longterm_waiting").fetchone()
-    if row is None:
-        return None
-    proposal = msgspec.json.decode(row[1], type=Proposal)
-    proposal.id = row[0]
-    return proposal
+    for number, body in state_rows(home, SCHEMA, "SELECT id, body FROM longterm_waiting LIMIT 1"):
+        return msgspec.structs.replace(msgspec.json.decode(body, type=Proposal), id=number)
+    return None
 
 
 def decisions(proposal: Proposal) -> list[list[Hunk]]:
@@ -149,8 +145,7 @@ def decisions(proposal: Proposal) -> list[list[Hunk]]:
 
 def clear(home: Home) -> None:
     """Delete the pending proposal."""
-    with using(home, SCHEMA) as db:
-        db.execute("DELETE FROM longterm_waiting")
+    change_state(home, SCHEMA, "DELETE FROM longterm_waiting")
 
 
 # -- deciding
@@ -239,9 +234,10 @@ def reopen(home: Home, before: Proposal, numbers: Iterable[int]) -> bool:
             elif now is None and hunk.state == "open":
                 # or rejected: decided since then, because the proposal still exists otherwise
                 hunk.state = "accepted"
-        with using(home, SCHEMA) as db:
-            row = (before.id, msgspec.json.encode(now or before))
-            db.execute("INSERT OR REPLACE INTO longterm_waiting (id, body) VALUES (?,?)", row)
+        row = (before.id, msgspec.json.encode(now or before))
+        change_state(
+            home, SCHEMA, "INSERT OR REPLACE INTO longterm_waiting (id, body) VALUES (?,?)", row
+        )
     return True
 
 

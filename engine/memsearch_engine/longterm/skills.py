@@ -29,7 +29,7 @@ from memsearch_engine.core.home import Home
 from memsearch_engine.core.projects import Project
 from memsearch_engine.core.safe_text import plain
 from memsearch_engine.core.settings import Settings, SkillTask
-from memsearch_engine.core.state import using
+from memsearch_engine.core.state import change_state, state_rows, using
 from memsearch_engine.journal.disk import locked
 from memsearch_engine.longterm import pages
 
@@ -160,8 +160,7 @@ def all_of(
 
 def written(home: Home) -> dict[str, str]:
     """Hashes of texts that this home has written -> ``model`` or ``hand``."""
-    with using(home, SCHEMA) as db:
-        return dict(db.execute("SELECT hash, how FROM skills_written").fetchall())
+    return dict(state_rows(home, SCHEMA, "SELECT hash, how FROM skills_written"))
 
 
 def _read(folder: Path, meta_file: Path, state_of: Callable[[str], str] | None) -> Candidate | None:
@@ -282,11 +281,12 @@ def write(
         meta.sources = sorted({*meta.sources, *sources})
         meta.occurrences = max(seen, meta.seen)
         meta.reason = " ".join(plain(reason).split())[:300] or meta.reason
-        with using(home, SCHEMA) as db:
-            db.execute(
-                "INSERT OR REPLACE INTO skills_written (hash, how, at) VALUES (?,?,?)",
-                (hash_of(text), how, time.time()),
-            )
+        change_state(
+            home,
+            SCHEMA,
+            "INSERT OR REPLACE INTO skills_written (hash, how, at) VALUES (?,?,?)",
+            (hash_of(text), how, time.time()),
+        )
         put(os.path.join(folder, "SKILL.md"), text)
         put(os.path.join(folder, "meta.json"), _encoded(meta))
     return os.path.join(folder, "SKILL.md")

@@ -14,7 +14,7 @@ from memsearch_engine.core import safe_files
 from memsearch_engine.core.errors import Conflict, MemsearchError, NotFound, UsageError
 from memsearch_engine.core.ids import digest
 from memsearch_engine.core.settings import load
-from memsearch_engine.core.state import using
+from memsearch_engine.core.state import change_state, state_rows
 from memsearch_engine.injection.api import Supersessions
 from memsearch_engine.journal.disk import locked
 from memsearch_engine.longterm import skills
@@ -306,18 +306,19 @@ class Skills(ScopePart):
             "SELECT id, skill, meta FROM skills_trash WHERE project=? AND name=? "
             "ORDER BY id DESC LIMIT 1"
         )
-        with using(self._home, skills.SCHEMA) as db:
-            row = db.execute(query, (project.id, name)).fetchone()
-        if row is None:
+        found = state_rows(self._home, skills.SCHEMA, query, (project.id, name))
+        if not found:
             raise NotFound(f"no skill {name} was removed here", "memsearch skills list")
+        ((number, skill, meta),) = found
         folder = os.path.join(skills.store(project), name)
         if os.path.lexists(os.path.join(folder, "SKILL.md")):
             raise UsageError(f"there is a skill {name}", f"memsearch skills remove {name}")
         with locked(self._home, folder):
-            skills.put(os.path.join(folder, "SKILL.md"), row[1])
-            skills.put(os.path.join(folder, "meta.json"), row[2])
-            with using(self._home, skills.SCHEMA) as db:
-                db.execute("DELETE FROM skills_trash WHERE id=?", (row[0],))
+            skills.put(os.path.join(folder, "SKILL.md"), skill)
+            skills.put(os.path.join(folder, "meta.json"), meta)
+            change_state(
+                self._home, skills.SCHEMA, "DELETE FROM skills_trash WHERE id=?", (number,)
+            )
         return self.get(name)
 
     def _record(self, name: str, of_consolidation: bool) -> str:

@@ -20,7 +20,7 @@ from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.ids import digest
 from memsearch_engine.core.migrations import transaction
-from memsearch_engine.core.state import using
+from memsearch_engine.core.state import change_state, state_rows, using
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.injection.injection_log import Use, note_use, totals
 
@@ -132,20 +132,21 @@ class SessionMemories:
 
     def all(self) -> list[SessionMemory]:
         """All memories, including forgotten ones, newest first."""
-        with using(self.home, SCHEMA) as db:
-            rows = db.execute(
-                f"SELECT {_LIST} FROM longterm_memories ORDER BY watermark DESC, id"
-            ).fetchall()
+        rows = state_rows(
+            self.home, SCHEMA, f"SELECT {_LIST} FROM longterm_memories ORDER BY watermark DESC, id"
+        )
         return [SessionMemory(**dict(zip(_COLUMNS, row))) for row in rows]
 
     def get(self, name: str) -> SessionMemory | None:
         """The memory with this id or unambiguous prefix of an id."""
         if not re.fullmatch(r"[0-9a-f]{1,8}", name):
             return None
-        with using(self.home, SCHEMA) as db:
-            rows = db.execute(
-                f"SELECT {_LIST} FROM longterm_memories WHERE id GLOB ? LIMIT 2", (f"{name}*",)
-            ).fetchall()
+        rows = state_rows(
+            self.home,
+            SCHEMA,
+            f"SELECT {_LIST} FROM longterm_memories WHERE id GLOB ? LIMIT 2",
+            (f"{name}*",),
+        )
         return SessionMemory(**dict(zip(_COLUMNS, rows[0]))) if len(rows) == 1 else None
 
     # -- forgetting
@@ -183,11 +184,12 @@ class SessionMemories:
 
     def restore(self, name: str) -> None:
         """Restore a forgotten memory. Its age counts from now."""
-        with using(self.home, SCHEMA) as db:
-            db.execute(
-                "UPDATE longterm_memories SET forgotten=0, restored=? WHERE id=?",
-                (self.clock(), name),
-            )
+        change_state(
+            self.home,
+            SCHEMA,
+            "UPDATE longterm_memories SET forgotten=0, restored=? WHERE id=?",
+            (self.clock(), name),
+        )
 
     def select(self, most: int, pinned: Set[str] = frozenset()) -> list[SessionMemory]:
         """Select the memories for a consolidation: pinned ones first, then by use, then by time.
@@ -232,19 +234,21 @@ class SessionMemories:
 
     def set_mode(self, agent: str, session: str, mode: Mode) -> None:
         """Set whether the long-term memory may read a session."""
-        with using(self.home, SCHEMA) as db:
-            db.execute(
-                "INSERT OR REPLACE INTO longterm_modes (agent, session, mode, at) VALUES (?,?,?,?)",
-                (agent, session, mode, self.clock()),
-            )
+        change_state(
+            self.home,
+            SCHEMA,
+            "INSERT OR REPLACE INTO longterm_modes (agent, session, mode, at) VALUES (?,?,?,?)",
+            (agent, session, mode, self.clock()),
+        )
 
     def modes(self) -> dict[tuple[str, str], Mode]:
         """(agent, session) -> mode, for sessions with a mode."""
-        with using(self.home, SCHEMA) as db:
-            return {
-                (a, s): mode
-                for a, s, mode in db.execute("SELECT agent, session, mode FROM longterm_modes")
-            }
+        return {
+            (a, s): mode
+            for a, s, mode in state_rows(
+                self.home, SCHEMA, "SELECT agent, session, mode FROM longterm_modes"
+            )
+        }
 
     def refuse(self, sign: Literal["+", "-"], lines: Iterable[str]) -> None:
         """Record that the owner rejected the addition (``+``) or removal (``-``) of *lines*."""
@@ -263,11 +267,12 @@ class SessionMemories:
 
     def refused(self, sign: str) -> set[str]:
         """The refused lines, in the form of ``plain_line``."""
-        with using(self.home, SCHEMA) as db:
-            return {
-                line
-                for (line,) in db.execute("SELECT line FROM longterm_refused WHERE sign=?", (sign,))
-            }
+        return {
+            line
+            for (line,) in state_rows(
+                self.home, SCHEMA, "SELECT line FROM longterm_refused WHERE sign=?", (sign,)
+            )
+        }
 
 
 def note_read(home: Home, agent: str, session: str) -> None:

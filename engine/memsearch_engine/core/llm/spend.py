@@ -16,7 +16,7 @@ from memsearch_engine.core.home import Home
 from memsearch_engine.core.llm.reply import ModelError, Reply
 from memsearch_engine.core.migrations import transaction
 from memsearch_engine.core.settings_schema import LlmSettings
-from memsearch_engine.core.state import using
+from memsearch_engine.core.state import change_state, state_rows, using
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS spend (
@@ -60,12 +60,13 @@ def note(
         usd,
         reply.counted,
     )
-    with using(home, _SCHEMA) as db:
-        db.execute(
-            "INSERT INTO spend (at, day, purpose, provider, model, agent, input, output, usd, "
-            "counted) VALUES (?,?,?,?,?,?,?,?,?,?)",
-            row,
-        )
+    change_state(
+        home,
+        _SCHEMA,
+        "INSERT INTO spend (at, day, purpose, provider, model, agent, input, output, usd, "
+        "counted) VALUES (?,?,?,?,?,?,?,?,?,?)",
+        row,
+    )
 
 
 def reserve(
@@ -177,9 +178,8 @@ def _usd(llm: LlmSettings, provider: str, reply: Reply) -> float:
 
 def today(home: Home, purpose: str) -> int:
     """Return the tokens that a purpose has used today."""
-    with using(home, _SCHEMA) as db:
-        query = "SELECT coalesce(sum(input + output), 0) FROM spend WHERE day=? AND purpose=?"
-        return int(db.execute(query, (date.today().isoformat(), purpose)).fetchone()[0])
+    query = "SELECT coalesce(sum(input + output), 0) FROM spend WHERE day=? AND purpose=?"
+    return int(state_rows(home, _SCHEMA, query, (date.today().isoformat(), purpose))[0][0])
 
 
 class Spent(msgspec.Struct):
@@ -207,10 +207,11 @@ def by_day(home: Home, since: str = "") -> list[Spent]:
     Args:
         since: first day, as ``YYYY-MM-DD``; ``""`` for all.
     """
-    with using(home, _SCHEMA) as db:
-        rows = db.execute(
-            "SELECT day, purpose, provider, model, count(*), sum(input), sum(output), sum(usd), "
-            "min(counted) FROM spend WHERE day >= ? GROUP BY 1, 2, 3, 4 ORDER BY 1 DESC, 2, 3",
-            (since,),
-        ).fetchall()
+    rows = state_rows(
+        home,
+        _SCHEMA,
+        "SELECT day, purpose, provider, model, count(*), sum(input), sum(output), sum(usd), "
+        "min(counted) FROM spend WHERE day >= ? GROUP BY 1, 2, 3, 4 ORDER BY 1 DESC, 2, 3",
+        (since,),
+    )
     return [Spent(*row) for row in rows]

@@ -244,17 +244,16 @@ class Catalog:
 
     def text_hashes(self) -> set[str]:
         """Return the hashes of all embedded texts of all projects."""
-        return {name for (name,) in self._query("SELECT DISTINCT text_hash FROM chunks")}
+        return set(self.database.column("SELECT DISTINCT text_hash FROM chunks"))
 
     def latest_texts(self, project: str, limit: int) -> list[str]:
         """Return the embedded texts that were indexed last, without prompts."""
         # a cross join begins with the newest chunk; otherwise all of the project's are sorted
-        rows = self._query(
+        return self.database.column(
             "SELECT c.embedded FROM chunks c CROSS JOIN entries e ON e.id=c.entry"
             " WHERE e.project=? ORDER BY c.id DESC LIMIT ?",
             (project, limit),
         )
-        return [text for (text,) in rows]
 
     # -- entries
 
@@ -272,8 +271,8 @@ class Catalog:
 
     def entry_text(self, entry: int) -> str:
         """Return the whole text of an entry by its catalog id."""
-        rows = self._query("SELECT text FROM chunks WHERE entry=? ORDER BY part", (entry,))
-        return "\n".join(text for (text,) in rows)
+        sql = "SELECT text FROM chunks WHERE entry=? ORDER BY part"
+        return "\n".join(self.database.column(sql, (entry,)))
 
     def first_chunks_of_kind(self, project: str, kind: str) -> list[Row]:
         """Return the first chunk of each entry of one kind."""
@@ -286,7 +285,7 @@ class Catalog:
         # with "+", SQLite does not read all entries of the projects to find a few
         owned = f"+e.project IN ({placeholders(len(projects))})"
         values = (prefix, prefix + "\U0010ffff", *projects)
-        rows = self._query(
+        return self._query(
             "SELECT f.path, e.entry_id FROM entries e JOIN files f ON f.id=e.file"
             f" WHERE e.entry_id >= ? AND e.entry_id < ? AND {owned}"
             " UNION SELECT f.path, e.entry_id FROM chunks c JOIN entries e ON e.id=c.entry"
@@ -294,16 +293,16 @@ class Catalog:
             f" WHERE c.chunk_id >= ? AND c.chunk_id < ? AND {owned} LIMIT ?",
             (*values, *values, limit),
         )
-        return [(path, entry_id) for path, entry_id in rows]
 
     def entries_of_chunk(self, prefix: str, kind: str) -> set[str]:
         """Return the ids of entries of one kind with a chunk id that begins with *prefix*."""
-        rows = self._query(
-            "SELECT DISTINCT e.entry_id FROM chunks c JOIN entries e ON e.id=c.entry"
-            " WHERE e.kind=? AND c.chunk_id >= ? AND c.chunk_id < ?",
-            (kind, prefix, prefix + "\U0010ffff"),
+        return set(
+            self.database.column(
+                "SELECT DISTINCT e.entry_id FROM chunks c JOIN entries e ON e.id=c.entry"
+                " WHERE e.kind=? AND c.chunk_id >= ? AND c.chunk_id < ?",
+                (kind, prefix, prefix + "\U0010ffff"),
+            )
         )
-        return {entry_id for (entry_id,) in rows}
 
     def notes_like(self, projects: list[str], pattern: str) -> list[tuple[str, str]]:
         """Return (text of a chunk, entry id) of notes that match an SQL LIKE *pattern*."""
@@ -338,11 +337,12 @@ class Catalog:
 
     def marked_sessions(self, mark: str) -> set[tuple[str, str]]:
         """Return (agent, session) of all sessions that have a note with this mark."""
-        rows = self._query(
-            "SELECT DISTINCT agent, session FROM entries WHERE session<>'' AND instr(marks, ?)",
-            (f'"{mark}":',),
+        return set(
+            self._query(
+                "SELECT DISTINCT agent, session FROM entries WHERE session<>'' AND instr(marks, ?)",
+                (f'"{mark}":',),
+            )
         )
-        return {(agent, session) for agent, session in rows}
 
     def likely_to_state(self, project: str) -> list[tuple[int, str]]:
         """Return the catalog ids and texts of dated chunks that may assign a value to a name.
@@ -380,14 +380,13 @@ class Catalog:
         Returns:
             (entry id, catalog id of its first chunk).
         """
-        rows = self._query(
+        return self._query(
             "SELECT e.entry_id, c.id FROM entries e JOIN files f ON f.id = e.file"
             " JOIN chunks c ON c.entry = e.id AND c.part=0"
             " WHERE e.project=? AND e.day=? AND e.agent=? AND e.session=? AND f.path=?"
             " ORDER BY e.time, c.start_line",
             (row.project, row.day, row.agent, row.session, row.path),
         )
-        return [(entry_id, chunk) for entry_id, chunk in rows]
 
     def around(self, row: Row, beside: int) -> list[Row]:
         """Return the first chunks of a row's note and of *beside* notes before and after it."""

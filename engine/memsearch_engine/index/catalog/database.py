@@ -111,6 +111,15 @@ class CatalogDatabase:
         except sqlite3.DatabaseError as error:
             raise CatalogBroken(str(error)) from error
 
+    def column(self, sql: str, values: Iterable[Any] = ()) -> list[Any]:
+        """Return the only column of a query. Raises as ``query``."""
+        return [value for (value,) in self.query(sql, values)]
+
+    def execute(self, sql: str, values: Sequence[Any] = ()) -> None:
+        """Run one statement in a transaction of its own."""
+        with self.transaction() as db:
+            db.execute(sql, values)
+
     def query_in(
         self, sql: str, names: Iterable[Any], before: Sequence[Any] = ()
     ) -> Iterator[tuple[Any, ...]]:
@@ -163,3 +172,10 @@ class CatalogDatabase:
         # small, because each thread has its own cache and the system caches the file, too
         db.execute("PRAGMA cache_size=-500")
         return db
+
+
+class CatalogPart:
+    """The base class of the parts of the catalog: some of its tables."""
+
+    def __init__(self, database: CatalogDatabase) -> None:
+        self._database = database

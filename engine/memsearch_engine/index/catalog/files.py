@@ -11,7 +11,7 @@ import msgspec
 
 from memsearch_engine import __version__
 from memsearch_engine.core.ids import digest
-from memsearch_engine.index.catalog.database import CatalogDatabase
+from memsearch_engine.index.catalog.database import CatalogPart
 from memsearch_engine.index.catalog.schema import ROW_COLUMNS, ROW_TABLES
 from memsearch_engine.index.rows import Failure, Row, Title, decode_marks
 from memsearch_engine.journal.files import DayFile
@@ -48,11 +48,8 @@ class KnownFile(NamedTuple):
     has_outline: bool
 
 
-class IndexedFiles:
+class IndexedFiles(CatalogPart):
     """The indexed files of all projects. ``index.scan`` writes them; any thread may read them."""
-
-    def __init__(self, database: CatalogDatabase) -> None:
-        self._database = database
 
     # -- reading
 
@@ -74,8 +71,9 @@ class IndexedFiles:
 
     def roots(self, project: str) -> set[str]:
         """Return the folders in which the files of a project were found."""
-        rows = self._database.query("SELECT DISTINCT root FROM files WHERE project=?", (project,))
-        return {root for (root,) in rows}
+        return set(
+            self._database.column("SELECT DISTINCT root FROM files WHERE project=?", (project,))
+        )
 
     def failures(self, project: str) -> list[Failure]:
         """Return the files of a project that could not be read."""
@@ -133,13 +131,12 @@ class IndexedFiles:
 
     def set_scanned(self, project: str, is_scanned: bool = True) -> None:
         """Store that all files of a project were read, or that they must be read again."""
-        with self._database.transaction() as db:
-            change = (
-                "INSERT OR IGNORE INTO taken_in (project) VALUES (?)"
-                if is_scanned
-                else "DELETE FROM taken_in WHERE project=?"
-            )
-            db.execute(change, (project,))
+        change = (
+            "INSERT OR IGNORE INTO taken_in (project) VALUES (?)"
+            if is_scanned
+            else "DELETE FROM taken_in WHERE project=?"
+        )
+        self._database.execute(change, (project,))
 
     def put(
         self,
@@ -199,14 +196,13 @@ class IndexedFiles:
 
     def fail(self, project: str, root: str, path: str, reason: str) -> None:
         """Store why a file can't be read. The entries of its last version can still be found."""
-        with self._database.transaction() as db:
-            db.execute(
-                "INSERT INTO files"
-                " (project, root, path, day, mtime_ns, size, hash, state, reason, at)"
-                " VALUES (?,?,?,'',0,0,'','failed',?,?) ON CONFLICT (project, path)"
-                " DO UPDATE SET state='failed', reason=excluded.reason",
-                (project, root, path, reason, time.time()),
-            )
+        self._database.execute(
+            "INSERT INTO files"
+            " (project, root, path, day, mtime_ns, size, hash, state, reason, at)"
+            " VALUES (?,?,?,'',0,0,'','failed',?,?) ON CONFLICT (project, path)"
+            " DO UPDATE SET state='failed', reason=excluded.reason",
+            (project, root, path, reason, time.time()),
+        )
 
     def _delete(self, db: sqlite3.Connection, project: str, path: str) -> None:
         rows = db.execute(
@@ -281,11 +277,8 @@ def _insert(
         )
 
 
-class TurnPrompts:
+class TurnPrompts(CatalogPart):
     """The column ``entries.asked``: NULL if no prompt was looked up, '' if there is none."""
-
-    def __init__(self, database: CatalogDatabase) -> None:
-        self._database = database
 
     def known(self, project: str, entry_ids: Iterable[str]) -> dict[str, tuple[str, str]]:
         """Return entry id -> (content hash, prompt) for entries with a prompt lookup."""
@@ -309,12 +302,11 @@ class TurnPrompts:
 
     def chunks_with_prompt(self, project: str, limit: int) -> list[int]:
         """Return the catalog ids of first chunks that have a prompt."""
-        rows = self._database.query(
+        return self._database.column(
             "SELECT c.id FROM entries e JOIN chunks c ON c.entry=e.id"
             " WHERE e.project=? AND e.asked<>'' AND c.part=0 LIMIT ?",
             (project, limit),
         )
-        return [row for (row,) in rows]
 
     def entry_texts(self, chunk_rows: Iterable[int]) -> dict[int, str]:
         """Return catalog id of a chunk -> embedded text of its whole entry, without the prompt."""
@@ -322,10 +314,7 @@ class TurnPrompts:
             "SELECT embedded FROM chunks"
             " WHERE entry=(SELECT entry FROM chunks WHERE id=?) ORDER BY part"
         )
-        return {
-            chunk: "\n".join(text for (text,) in self._database.query(sql, (chunk,)))
-            for chunk in chunk_rows
-        }
+        return {chunk: "\n".join(self._database.column(sql, (chunk,))) for chunk in chunk_rows}
 
     def put(self, prompts: Mapping[int, str | None]) -> None:
         """Store prompts by catalog id of the first chunk. Missing chunks are skipped."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from memsearch_engine.index.catalog.database import CatalogDatabase
+from memsearch_engine.index.catalog.database import CatalogPart
 from memsearch_engine.index.catalog.schema import IS_NOTE, ROW_COLUMNS, ROW_TABLES
 from memsearch_engine.index.rows import Row, decoder
 from memsearch_engine.staleness.finding import CheckedNote, NoteStaleness, Reference
@@ -31,14 +31,11 @@ class Link(msgspec.Struct, frozen=True):
     shared: list[str]
 
 
-class RevisionLinks:
+class RevisionLinks(CatalogPart):
     """The links between notes, and the notes that were compared to find them.
 
     The parameter ``space`` names the vectors and the scorer of a comparison.
     """
-
-    def __init__(self, database: CatalogDatabase) -> None:
-        self._database = database
 
     def not_compared(self, project: str, space: str, after: int, limit: int) -> list[Row]:
         """Return first chunks of dated entries that were not compared with their current text.
@@ -164,11 +161,8 @@ class Stale(msgspec.Struct, frozen=True):
     standing: NoteStaleness
 
 
-class StalenessTable:
+class StalenessTable(CatalogPart):
     """The results of the last repository check, by entry id and content hash of the notes."""
-
-    def __init__(self, database: CatalogDatabase) -> None:
-        self._database = database
 
     def references(self, project: str) -> dict[tuple[str, str], list[Reference]]:
         """Return (entry id, hash) -> references, for the notes that were checked."""
@@ -223,13 +217,12 @@ class StalenessTable:
 
     def put_problem(self, project: str, check: RepositoryCheck) -> None:
         """Store why a check failed. Earlier results are not changed."""
-        with self._database.transaction() as db:
-            db.execute(
-                "INSERT INTO ground (project, head, at, problem) VALUES (?,'',?,?)"
-                " ON CONFLICT (project) DO UPDATE"
-                " SET at=excluded.at, problem=excluded.problem, head=''",
-                (project, check.at, check.problem),
-            )
+        self._database.execute(
+            "INSERT INTO ground (project, head, at, problem) VALUES (?,'',?,?)"
+            " ON CONFLICT (project) DO UPDATE"
+            " SET at=excluded.at, problem=excluded.problem, head=''",
+            (project, check.at, check.problem),
+        )
 
     def forget(self, project: str) -> None:
         """Delete all results of a project."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from memsearch_engine import __version__
-from memsearch_engine.index.catalog.database import CatalogDatabase
+from memsearch_engine.index.catalog.database import CatalogPart
 from memsearch_engine.index.catalog.files import MAX_TITLE
 from memsearch_engine.index.rows import CatalogBroken, decoder
 from memsearch_engine.journal.files import DayFile
@@ -30,14 +30,11 @@ class ListedNote(msgspec.Struct, frozen=True, gc=False):
     path: str
 
 
-class FileOutlines:
+class FileOutlines(CatalogPart):
     """The outlines of the indexed versions of files.
 
     A later version of this program makes them again, because it may judge notes differently.
     """
-
-    def __init__(self, database: CatalogDatabase) -> None:
-        self._database = database
 
     def of(self, project: str) -> dict[DayFile, FileOutline]:
         """Return the outlines of a project's files, by the version of the file."""
@@ -57,18 +54,12 @@ class FileOutlines:
 
     def put(self, project: str, file: DayFile, outline: FileOutline) -> None:
         """Store the outline of the indexed version of a file."""
-        with self._database.transaction() as db:
-            db.execute(
-                "INSERT OR REPLACE INTO outlines (file, version, ctime_ns, data)"
-                " SELECT id, ?, ?, ? FROM files WHERE project=? AND path=?",
-                (
-                    __version__,
-                    file.ctime_ns,
-                    msgspec.msgpack.encode(outline),
-                    project,
-                    file.path,
-                ),
-            )
+        data = msgspec.msgpack.encode(outline)
+        self._database.execute(
+            "INSERT OR REPLACE INTO outlines (file, version, ctime_ns, data)"
+            " SELECT id, ?, ?, ? FROM files WHERE project=? AND path=?",
+            (__version__, file.ctime_ns, data, project, file.path),
+        )
 
     def notes(self, file: DayFile) -> dict[str, ListedNote]:
         """Return entry id -> what is listed of it, without notes whose titles were cut.

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from memsearch_engine.index.catalog.database import CatalogDatabase
+from memsearch_engine.index.catalog.database import CatalogDatabase, CatalogPart
 from memsearch_engine.index.catalog.schema import IS_NOTE
 
 
-class CatalogStatistics:
+class CatalogStatistics(CatalogPart):
     """Numbers for lists, status and health."""
 
     def __init__(self, database: CatalogDatabase) -> None:
-        self._database = database
+        super().__init__(database)
         self._chunks: dict[str, tuple[int, int]] = {}  # project -> version, number
 
     def counts(self, project: str) -> dict[str, int]:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
-from memsearch_engine.index.catalog.database import CatalogDatabase
+from memsearch_engine.index.catalog.database import CatalogDatabase, CatalogPart
 from memsearch_engine.index.catalog.schema import ROW_TABLES, placeholders
 from memsearch_engine.index.rows import HIDDEN_KINDS, Filter
 
@@ -18,14 +18,14 @@ _LIST_TIMES = 20
 _FREQUENCIES = 50_000  # terms
 
 
-class WordIndex:
+class WordIndex(CatalogPart):
     """The FTS5 table with two columns.
 
     ``terms`` has the terms of a chunk (``analyze.terms``), ``written`` its words as written.
     """
 
     def __init__(self, database: CatalogDatabase) -> None:
-        self._database = database
+        super().__init__(database)
         self._hidden = -1, False  # of which version, whether there is any
         self._counts = -1, 0  # of which version, the number of chunks
         self._frequencies: tuple[int, dict[str, int]] = -1, {}  # of which version, by term
@@ -37,8 +37,7 @@ class WordIndex:
 
         Source: SQLite, fts5.html, "The 'optimize' Command".
         """
-        with self._database.transaction() as db:
-            db.execute("INSERT INTO words (words) VALUES ('optimize')")
+        self._database.execute("INSERT INTO words (words) VALUES ('optimize')")
 
     # -- the vocabulary
 
@@ -78,7 +77,7 @@ class WordIndex:
             if of == version or now - at < _LIST_TIMES * took:
                 return self._by_length
         words: dict[int, list[str]] = {}
-        for (word,) in self._database.query("SELECT term FROM vocabulary WHERE col='terms'"):
+        for word in self._database.column("SELECT term FROM vocabulary WHERE col='terms'"):
             words.setdefault(len(word), []).append(word)
         self._by_length = words
         self._listed = version, time.monotonic(), time.monotonic() - now
@@ -86,12 +85,11 @@ class WordIndex:
 
     def written(self, prefix: str, limit: int = 200) -> list[str]:
         """Return written words with this beginning, the most frequent first."""
-        rows = self._database.query(
+        return self._database.column(
             "SELECT term FROM vocabulary WHERE col='written' AND term >= ? AND term < ?"
             " ORDER BY cnt DESC LIMIT ?",
             (prefix, prefix + _LAST, limit),
         )
-        return [word for (word,) in rows]
 
     def has(self, term: str, *, hidden: bool = True) -> bool:
         """Return whether some chunk contains a term.
@@ -196,20 +194,18 @@ class WordIndex:
     ) -> list[int]:
         """Return the catalog ids of all chunks that a filter admits, the newest day first."""
         condition, values = _condition(projects, where)
-        found = self._database.query(
+        return self._database.column(
             f"SELECT c.id FROM {ROW_TABLES} WHERE {condition}"
             " ORDER BY e.day DESC, e.start_line DESC LIMIT ? OFFSET ?",
             [*values, limit, offset],
         )
-        return [row for (row,) in found]
 
     def entries(self, projects: list[str], where: Filter) -> list[int]:
         """Return the catalog ids of the first chunks of all entries that a filter admits."""
         condition, values = _condition(projects, where)
-        found = self._database.query(
+        return self._database.column(
             f"SELECT c.id FROM {ROW_TABLES} WHERE {condition} AND c.part = 0", values
         )
-        return [row for (row,) in found]
 
     def rarity(self, terms: list[str]) -> dict[str, float]:
         """Return the inverse document frequency of each term, by the formula of Lucene and Milvus.
