@@ -201,12 +201,12 @@ def _problems(memory: engine.AgentFile) -> list[str]:
             f"{many(memory.unread, 'section')} from line {first} on: not loaded by {who} when a"
             " session starts, or not whole"
         )
-    for section in memory.sections:
-        if section.contradicted_by:
-            found.append(
-                f"line {section.line} may be outdated: see your note"
-                f" {section.contradicted_by} ({output.safe(section.contradicted_why)})"
-            )
+    found.extend(
+        f"line {section.line} may be outdated: see your note"
+        f" {section.contradicted_by} ({output.safe(section.contradicted_why)})"
+        for section in memory.sections
+        if section.contradicted_by
+    )
     return found
 
 

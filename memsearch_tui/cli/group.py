@@ -68,9 +68,11 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands for help without importing them."""
         rows = [(name, command.help) for name, command in self.table.items()]
-        for name in super().list_commands(ctx):
-            if (command := super().get_command(ctx, name)) and not command.hidden:
-                rows.append((name, command.get_short_help_str(formatter.width)))
+        rows.extend(
+            (name, command.get_short_help_str(formatter.width))
+            for name in super().list_commands(ctx)
+            if (command := super().get_command(ctx, name)) and not command.hidden
+        )
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 

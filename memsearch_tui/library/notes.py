@@ -168,9 +168,11 @@ class RelatedNotes:
             self._add_on_topic(item, found)
         except engine.MemsearchError as error:
             problem = str(error)
-        for name in dict.fromkeys(_SOURCES.findall(" ".join(_CITED.findall(entry.body)))):
-            if (source := self._items.of_id(name)) is not None:
-                found.append(Related("comes from", source))
+        found.extend(
+            Related("comes from", source)
+            for name in dict.fromkeys(_SOURCES.findall(" ".join(_CITED.findall(entry.body))))
+            if (source := self._items.of_id(name)) is not None
+        )
         try:
             self._add_of_files(item, entry, found)
         except engine.MemsearchError as error:

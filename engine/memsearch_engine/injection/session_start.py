@@ -259,8 +259,10 @@ def _bullets(
         listed = [text[2:].strip() for text in texts if text.startswith(_BULLETS) and len(text) > 4]
         # a note without bullets is injected by its first line
         prose = [text for text in texts if text and not text.startswith(_NO_PROSE)]
-        for statement in map(unfenced, listed or ([] if waiting else prose[:1])):
-            found.append("- " + _clip(f"{whose} {statement}" if whose else statement))
+        found.extend(
+            "- " + _clip(f"{whose} {statement}" if whose else statement)
+            for statement in map(unfenced, listed or ([] if waiting else prose[:1]))
+        )
         if len(found) > begin and (words := outdated.get((entry.id, entry.hash))):
             found[-1] += f" ({_clip(unfenced(plain(words)))})"
         if len(found) > begin:

@@ -98,23 +98,24 @@ def _received(
         )
         note_neighbours(record, before, entry)
         records.append(record)
-    for entry in after.entries:
-        if entry.id not in old and history.is_deleted(entry.id):  # its deletion is reverted
-            records.append(
-                new_change(
-                    "add",
-                    memory,
-                    path,
-                    entry.id,
-                    entry.title,
-                    entry.start,
-                    b"",
-                    entry.raw,
-                    read,
-                    data,
-                    batch,
-                )
-            )
+    # its deletion is reverted
+    records.extend(
+        new_change(
+            "add",
+            memory,
+            path,
+            entry.id,
+            entry.title,
+            entry.start,
+            b"",
+            entry.raw,
+            read,
+            data,
+            batch,
+        )
+        for entry in after.entries
+        if entry.id not in old and history.is_deleted(entry.id)
+    )
     return records
 
 

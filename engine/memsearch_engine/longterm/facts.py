@@ -58,20 +58,18 @@ class Fact(msgspec.Struct, frozen=True):
 
 def facts(home: Home) -> list[Fact]:
     """All facts, oldest first. A file that is not a valid fact is skipped."""
-    found = []
-    for name in workspace.files(home.longterm):
-        if name.startswith(f"{workspace.NOTES}/") and (
-            match := _NOTE.fullmatch(workspace.read(home.longterm, name))
-        ):
-            found.append(
-                Fact(
-                    match[2],
-                    "" if match[1] == "everywhere" else match[1],
-                    match[4].strip(),
-                    name,
-                    match[3] or "",
-                )
-            )
+    found = [
+        Fact(
+            match[2],
+            "" if match[1] == "everywhere" else match[1],
+            match[4].strip(),
+            name,
+            match[3] or "",
+        )
+        for name in workspace.files(home.longterm)
+        if name.startswith(f"{workspace.NOTES}/")
+        and (match := _NOTE.fullmatch(workspace.read(home.longterm, name)))
+    ]
     return sorted(found, key=lambda note: note.path)
 
 

@@ -229,9 +229,11 @@ def status(
         problems.append(
             "off: nothing runs in the background (`memsearch config set longterm.enabled true`)"
         )
-    for name in ("extract", "consolidate"):
-        if not getattr(limits, name).provider:
-            problems.append(f"no model may be asked: `longterm.{name}.provider` is not set")
+    problems.extend(
+        f"no model may be asked: `longterm.{name}.provider` is not set"
+        for name in ("extract", "consolidate")
+        if not getattr(limits, name).provider
+    )
     used = spend.today(home, extract.PURPOSE)
     if used >= limits.daily_tokens:
         problems.append(f"the day's {limits.daily_tokens:,} tokens are used up")

@@ -35,8 +35,10 @@ class Installer(installing.Installer):
         if isinstance(plugins.get("allow"), list) and "memsearch" not in plugins["allow"]:
             plugins["allow"].append("memsearch")
         made = [Patch(str(self.config), before, json_like(table, before), "plugin entry")]
-        for name in ("index.js", "openclaw.plugin.json", "package.json"):
-            made.append(self._bundled_file(name, folder / name, "plugin"))
+        made.extend(
+            self._bundled_file(name, folder / name, "plugin")
+            for name in ("index.js", "openclaw.plugin.json", "package.json")
+        )
         return made + self._skills(folder / "skills")
 
     def peer(self) -> list[str]:

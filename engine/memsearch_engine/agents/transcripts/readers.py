@@ -156,9 +156,11 @@ class FileReader(Reader):
                 failed.append((str(file), error.strerror or str(error)))
                 continue
             yield Session(self.agent, name, str(file), self.kind, changed, size)
-        for place in self._folders(folder):
-            if not os.access(place, os.R_OK | os.X_OK):
-                failed.append((str(place), "Permission denied"))
+        failed.extend(
+            (str(place), "Permission denied")
+            for place in self._folders(folder)
+            if not os.access(place, os.R_OK | os.X_OK)
+        )
 
     def unknown_files(self, folder: Path) -> Iterator[tuple[str, str]]:
         """Yield (path, reason) of files that seem to be sessions and are not read."""
