@@ -97,8 +97,8 @@ ACTIVITY = {
         "codex: 2 turns are not in memory: capture has stopped (`memsearch plugins status codex`)"
     ],
     "days": [
-        DayCoverage("claude-code", "2026-02-09", 24, 21, 3, covered=24),
-        DayCoverage("codex", "2026-02-09", 17, 15, covered=15),
+        DayCoverage(24, 21, 3, agent="claude-code", day="2026-02-09", covered=24),
+        DayCoverage(17, 15, agent="codex", day="2026-02-09", covered=15),
     ],
     "missed": [],
     "waiting": [{"event": "1795292537.json", "reason": "the transcript is not there"}],

@@ -28,18 +28,17 @@ _COUNTED_AS = {name: name for name in ("captured", "trivial", "ours", "failed")}
 _COUNTED_AS |= {"deleted": "captured", "homeless": "orphaned"}
 
 
-class DayCoverage(msgspec.Struct):
-    """Counts of the turns of one agent on one day. ``seen`` is the sum of the other outcomes.
+class TurnCounts(msgspec.Struct):
+    """Counts of turns. ``seen`` is the sum of the outcomes.
 
     Attributes:
         trivial: turns with nothing to remember.
         ours: prompts of memsearch itself that a client stored as a session.
         orphaned: turns whose folder no longer exists; ``import --orphans`` imports them.
-        covered: captured turns and those that were skipped on purpose (trivial, ours).
+        percent: the share of the seen turns that are in memory or were skipped on purpose (trivial,
+            ours).
     """
 
-    agent: str
-    day: str
     seen: int = 0
     captured: int = 0
     trivial: int = 0
@@ -47,29 +46,27 @@ class DayCoverage(msgspec.Struct):
     waiting: int = 0
     failed: int = 0
     orphaned: int = 0
-    covered: int = 0
     percent: int = 100
 
 
-class Coverage(msgspec.Struct):
+class DayCoverage(TurnCounts, kw_only=True):
+    """The turns of one agent on one day. ``covered``: the turns that ``percent`` counts."""
+
+    agent: str
+    day: str
+    covered: int = 0
+
+
+class Coverage(TurnCounts, kw_only=True):
     """Turns in transcripts compared with turns in memory.
 
     Attributes:
         agents: agent -> when its capture began, in seconds since 1970.
-        percent: the share of the seen turns that are covered.
         days: the same counts for each agent and day.
         alarms: one sentence for each agent from which turns have stopped arriving.
     """
 
     agents: dict[str, float]
-    percent: int
-    seen: int
-    captured: int
-    trivial: int
-    ours: int
-    waiting: int
-    failed: int
-    orphaned: int
     days: list[DayCoverage]
     alarms: list[str]
 
@@ -165,7 +162,7 @@ def shares(pipeline: CapturePipeline, since_day: str = "") -> list[DayCoverage]:
     found: dict[tuple[str, str], DayCoverage] = {}
     since = pipeline.ledger.captured_since()
     for agent, day, outcome, count in pipeline.ledger.counts_since(since, since_day):
-        share = found.setdefault((agent, day), DayCoverage(agent, day))
+        share = found.setdefault((agent, day), DayCoverage(agent=agent, day=day))
         share.seen += count
         name = _COUNTED_AS.get(outcome, "waiting")
         setattr(share, name, getattr(share, name) + count)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from memsearch_engine.agents.transcripts.model import json_file
 from memsearch_engine.core.home import user_home
-from memsearch_engine.core.llm.cli import AgentCli, CliCall, last_message
+from memsearch_engine.core.llm.cli import AgentCli, CliCall, last_message, tokens
 from memsearch_engine.core.llm.reply import ModelError
 from memsearch_engine.core.own_prompts import marked
 
@@ -65,12 +65,10 @@ class Cli(AgentCli):
         result = last_message("claude", out)
         if result.get("is_error"):
             raise ModelError(f"claude: {str(result.get('result'))[:200]}", again=True, billed=True)
-        usage = result.get("usage") or {}
-        given = sum(
-            int(usage.get(name) or 0)
-            for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-        )
-        return str(result.get("result") or ""), given, int(usage.get("output_tokens") or 0)
+        usage = result.get("usage")
+        names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+        given, made = tokens(usage, *names), tokens(usage, "output_tokens")
+        return str(result.get("result") or ""), given, made
 
 
 def _login(private: Path) -> str:

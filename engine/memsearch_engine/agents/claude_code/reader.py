@@ -45,6 +45,7 @@ from memsearch_engine.agents.transcripts.model import (
     ToolCall,
     Turn,
     attached,
+    blocks_of,
     blocks_text,
     count_unknown_tag,
     json_file,
@@ -398,9 +399,7 @@ def _reported(tools: dict[str, ToolCall], text: str) -> None:
 
 
 def _answer(turn: Turn, tools: dict[str, ToolCall], content: Any) -> None:
-    for block in content if isinstance(content, list) else [{"type": "text", "text": content}]:
-        if not isinstance(block, dict):
-            continue
+    for block in blocks_of(content):
         if block.get("type") == "text":
             turn.answer(text_of(block.get("text")))
         elif block.get("type") == "tool_use":

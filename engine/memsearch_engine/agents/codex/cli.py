@@ -16,8 +16,9 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from memsearch_engine.agents.transcripts.model import table_of
 from memsearch_engine.core.home import user_home
-from memsearch_engine.core.llm.cli import AgentCli, CliCall, events
+from memsearch_engine.core.llm.cli import AgentCli, CliCall, events, tokens
 from memsearch_engine.core.llm.reply import ModelError
 from memsearch_engine.core.own_prompts import marked
 
@@ -54,14 +55,11 @@ class Cli(AgentCli):
                 reason = reason.get("message") if isinstance(reason, dict) else reason
                 failed = str(reason or event.get("message") or "it gave no reason")
                 continue
-            item, usage = (
-                value if isinstance(value := event.get(name), dict) else {}
-                for name in ("item", "usage")
-            )
+            item = table_of(event, "item")
             if item.get("type") == "agent_message":
                 texts.append(str(item.get("text") or ""))
-            given += int(usage.get("input_tokens") or 0)
-            made += int(usage.get("output_tokens") or 0)
+            given += tokens(event.get("usage"), "input_tokens")
+            made += tokens(event.get("usage"), "output_tokens")
         if failed and not texts:
             raise ModelError(f"codex: {failed[:200]}", again=True, billed=True)
         return "\n".join(texts), given, made

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from memsearch_engine.agents.transcripts.model import (
@@ -211,12 +210,9 @@ class Reader(DatabaseReader):
         " ORDER BY updated_at DESC LIMIT 1"
     )
 
-    def listed(self, db: Any) -> Iterator[tuple[Any, float, int]]:
-        """Yield (id, last change in seconds since 1970, size in bytes or 0) of each session."""
-        rows = db.execute(
-            "SELECT s.id, s.updated_at FROM sessions s WHERE EXISTS"
-            " (SELECT 1 FROM messages m WHERE m.session_id=s.id AND m.role='user')"
-            " ORDER BY s.created_at, s.rowid"
-        )
-        for name, updated in rows:
-            yield name, number(updated), 0
+    listing = (
+        "SELECT s.id, s.updated_at FROM sessions s WHERE EXISTS"
+        " (SELECT 1 FROM messages m WHERE m.session_id=s.id AND m.role='user')"
+        " ORDER BY s.created_at, s.rowid"
+    )
+    per_second = 1

@@ -37,6 +37,7 @@ from memsearch_engine.agents.transcripts.model import (
     Turn,
     WholeConversation,
     any_read_outside,
+    blocks_of,
     blocks_text,
     input_text,
     table_of,
@@ -382,9 +383,7 @@ class Transcript(_Whole):
 
     def _answer(self, content: Any) -> None:
         turn = self._turns[-1]
-        for block in content if isinstance(content, list) else [{"type": "text", "text": content}]:
-            if not isinstance(block, dict):
-                continue
+        for block in blocks_of(content):
             if block.get("type") == "text":
                 turn.answer(text_of(block.get("text")).strip().removesuffix(_TAKEN_OUT).strip())
             elif block.get("type") == "tool_use":

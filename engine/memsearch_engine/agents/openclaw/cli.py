@@ -20,7 +20,7 @@ from memsearch_engine.agents.installing import moved_or
 from memsearch_engine.agents.patches import read
 from memsearch_engine.agents.transcripts.model import table_of, text_of
 from memsearch_engine.core.home import user_home
-from memsearch_engine.core.llm.cli import AgentCli, CliCall, last_message
+from memsearch_engine.core.llm.cli import AgentCli, CliCall, last_message, tokens
 from memsearch_engine.core.llm.reply import ModelError
 from memsearch_engine.core.own_prompts import marked
 
@@ -82,9 +82,9 @@ class Cli(AgentCli):
         if table.get("ok") is not True:
             reason = table_of(table, "error").get("message") or table["status"]
             raise ModelError(f"openclaw: {str(reason)[:200]}", again=True)
-        usage = table_of(table, "usage")
-        given = sum(_number(usage.get(key)) for key in ("input", "cacheRead", "cacheWrite"))
-        return text_of(table.get("final")), given, _number(usage.get("output"))
+        usage = table.get("usage")
+        given = tokens(usage, "input", "cacheRead", "cacheWrite")
+        return text_of(table.get("final")), given, tokens(usage, "output")
 
     def complained(self, out: str) -> None:
         """Raise ModelError if the output contains an error."""
@@ -114,7 +114,3 @@ def _model(user: dict[str, Any]) -> str:
     small = defaults.get("utilityModel")
     # an alias says nothing about its provider
     return next((name for name in (small, named) if isinstance(name, str) and "/" in name), "")
-
-
-def _number(value: object) -> int:
-    return value if isinstance(value, int) else 0

@@ -33,6 +33,7 @@ from memsearch_engine.agents.transcripts.model import (
     ToolCall,
     Turn,
     attached,
+    blocks_of,
     blocks_text,
     count_unknown_tag,
     input_text,
@@ -44,7 +45,6 @@ from memsearch_engine.agents.transcripts.model import (
 from memsearch_engine.agents.transcripts.readers import FileReader
 from memsearch_engine.agents.transcripts.sqlite import (
     DatabaseOrFiles,
-    number,
     reading,
     session_row,
     stamp,
@@ -294,9 +294,7 @@ def _inline_results(message: dict[str, Any], tools: dict[str, ToolCall]) -> bool
 
 def _answer(turn: Turn, tools: dict[str, ToolCall], message: dict[str, Any]) -> None:
     content = message.get("content")
-    for block in content if isinstance(content, list) else [{"type": "text", "text": content}]:
-        if not isinstance(block, dict):
-            continue
+    for block in blocks_of(content):
         if block.get("type") == "text":
             turn.say(text_of(block.get("text")))
         elif block.get("type") == "toolCall":
@@ -352,14 +350,9 @@ class Reader(DatabaseOrFiles):
         "SELECT session_id FROM session_windows WHERE session_id=? OR ?=''"
         " ORDER BY updated_at DESC LIMIT 1"
     )
+    listing = "SELECT session_id, updated_at FROM session_windows ORDER BY created_at"
     conversation = OpenClawConversation
     files = _Lines()
-
-    def listed(self, db: Any) -> Iterator[tuple[Any, float, int]]:
-        """Yield (id, last change in seconds since 1970, size in bytes or 0) of each session."""
-        rows = db.execute("SELECT session_id, updated_at FROM session_windows ORDER BY created_at")
-        for name, updated in rows:
-            yield name, number(updated) / 1000, 0
 
     def wrote(self, line: dict[str, Any]) -> bool:
         """Whether the agent wrote a JSON line."""

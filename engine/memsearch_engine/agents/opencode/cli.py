@@ -20,7 +20,7 @@ from memsearch_engine.agents.patches import read
 from memsearch_engine.agents.transcripts.model import table_of
 from memsearch_engine.core import safe_files
 from memsearch_engine.core.home import user_home
-from memsearch_engine.core.llm.cli import AgentCli, CliCall, events
+from memsearch_engine.core.llm.cli import AgentCli, CliCall, events, tokens
 from memsearch_engine.core.llm.reply import ModelError
 from memsearch_engine.core.own_prompts import marked
 
@@ -99,12 +99,9 @@ class Cli(AgentCli):
             if event.get("type") == "text":
                 texts.append(str(part.get("text") or ""))
             elif event.get("type") == "step_finish":
-                tokens = table_of(part, "tokens")
-                cache = table_of(tokens, "cache")
-                given += sum(
-                    _number(n) for n in (tokens.get("input"), cache.get("read"), cache.get("write"))
-                )
-                made += _number(tokens.get("output"))
+                usage = table_of(part, "tokens")
+                given += tokens(usage, "input") + tokens(usage.get("cache"), "read", "write")
+                made += tokens(usage, "output")
         if not known:
             raise ModelError(
                 f"opencode sent an answer of an unknown shape: {out[:100]}", again=True
@@ -146,7 +143,3 @@ def _copy_keys(folder: Path) -> None:
         return  # no provider has a key in it
     (folder / "auth.json").touch(mode=0o600)
     (folder / "auth.json").write_bytes(keys)
-
-
-def _number(value: object) -> int:
-    return value if isinstance(value, int) else 0

@@ -6,10 +6,9 @@ It gets no tools, extensions, servers, skills or instructions of the user, and s
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from memsearch_engine.agents.transcripts.model import table_of, tables_of
-from memsearch_engine.core.llm.cli import AgentCli, CliCall, events
+from memsearch_engine.core.llm.cli import AgentCli, CliCall, events, tokens
 from memsearch_engine.core.llm.reply import ModelError
 from memsearch_engine.core.own_prompts import marked
 
@@ -58,13 +57,6 @@ class Cli(AgentCli):
         text = "\n".join(
             str(block.get("text") or "") for block in blocks if block.get("type") == "text"
         )
-        return (
-            text,
-            _tokens(messages, "input", "cacheRead", "cacheWrite"),
-            _tokens(messages, "output"),
-        )
-
-
-def _tokens(messages: list[dict[str, Any]], *names: str) -> int:
-    used = [message["usage"] for message in messages if isinstance(message.get("usage"), dict)]
-    return sum(usage[name] for usage in used for name in names if isinstance(usage.get(name), int))
+        used = [message.get("usage") for message in messages]
+        given = sum(tokens(usage, "input", "cacheRead", "cacheWrite") for usage in used)
+        return text, given, sum(tokens(usage, "output") for usage in used)

@@ -34,6 +34,7 @@ from memsearch_engine.agents.transcripts.model import (
     ToolCall,
     Turn,
     attached,
+    blocks_of,
     blocks_text,
     count_unknown_tag,
     fail_last,
@@ -245,9 +246,7 @@ def _answer(turn: Turn, tools: dict[str, ToolCall], reply: dict[str, Any]) -> st
     Return why the model refused, ``""`` if it did not.
     """
     has_text, content = False, reply.get("content")
-    for block in content if isinstance(content, list) else [{"type": "text", "text": content}]:
-        if not isinstance(block, dict):
-            continue
+    for block in blocks_of(content):
         if block.get("type") == "toolCall":
             tools[text_of(block.get("id"))] = turn.use(block.get("name"), block.get("arguments"))
             has_text = False

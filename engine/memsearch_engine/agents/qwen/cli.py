@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from memsearch_engine.core.llm.cli import AgentCli, CliCall, last_message
+from memsearch_engine.core.llm.cli import AgentCli, CliCall, last_message, tokens
 from memsearch_engine.core.llm.reply import ModelError
 from memsearch_engine.core.own_prompts import marked
 
@@ -82,9 +82,7 @@ class Cli(AgentCli):
             failed = result.get("error")
             why = failed.get("message") if isinstance(failed, dict) else result.get("result")
             raise ModelError(f"qwen: {str(why)[:200]}", again=True, billed=True)
-        usage = result["usage"] if isinstance(result.get("usage"), dict) else {}
-        return (
-            str(result.get("result") or ""),
-            int(usage.get("input_tokens") or 0),
-            int(usage.get("output_tokens") or 0),
+        given, made = (
+            tokens(result.get("usage"), f"{kind}_tokens") for kind in ("input", "output")
         )
+        return str(result.get("result") or ""), given, made

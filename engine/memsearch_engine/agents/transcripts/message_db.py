@@ -40,7 +40,6 @@ from memsearch_engine.agents.transcripts.readers import OLDER
 from memsearch_engine.agents.transcripts.sqlite import (
     DatabaseReader,
     column,
-    number,
     reading,
     session_row,
     stamp,
@@ -280,6 +279,7 @@ class MessageReader(DatabaseReader):
         "SELECT id FROM session WHERE id=? OR (?='' AND parent_id IS NULL)"
         " ORDER BY time_updated DESC LIMIT 1"
     )
+    listing = "SELECT id, time_updated FROM session ORDER BY time_created"
 
     def may_open(self, name: str) -> bool:
         """Whether a file of that name can be one of the agent's databases."""
@@ -301,10 +301,3 @@ class MessageReader(DatabaseReader):
                 newer = {text_of(name) for (name,) in rows} - known
             if newer:
                 yield str(file), f"{len(newer)} sessions of a newer version"
-
-    def listed(self, db: Any) -> Iterator[tuple[Any, float, int]]:
-        """Yield (id, last change in seconds since 1970, size in bytes or 0) of each session."""
-        for name, updated in db.execute(
-            "SELECT id, time_updated FROM session ORDER BY time_created"
-        ):
-            yield name, number(updated) / 1000, 0

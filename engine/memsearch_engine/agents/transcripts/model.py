@@ -568,6 +568,11 @@ def json_file(path: Path, limit: int = 0) -> dict[str, Any]:
         return {}
 
 
+def blocks_of(content: object) -> list[dict[str, Any]]:
+    """Return the typed blocks of a content value, which is a string or a list of them."""
+    return tables_of(content) if isinstance(content, list) else [{"type": "text", "text": content}]
+
+
 def blocks_text(content: object, kinds: tuple[str, ...] = ("text",)) -> str:
     """Return the text of a content value, which is a string or a list of typed blocks."""
     if not isinstance(content, list):

@@ -13,12 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
-from memsearch_engine.agents.transcripts.model import (
-    Conversation,
-    Session,
-    table_of,
-    value_of,
-)
+from memsearch_engine.agents.transcripts.model import Conversation, Session, table_of, value_of
 from memsearch_engine.agents.transcripts.records import records
 from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import UsageError

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -35,18 +34,23 @@ class DatabaseReader(Reader):
         pattern: glob pattern of the database below the agent's folder.
         named: SQL that returns the id of one session. Both of its parameters are the wanted id; for
             ``""`` it returns the newest session that is not a sub-agent's.
+        listing: SQL that returns the id and the last change of each session; see ``listed``.
+        per_second: units of its times in a second.
     """
 
     kind = "db"
     pattern: ClassVar[str]
     named: ClassVar[str]
+    listing: ClassVar[str] = ""
+    per_second: ClassVar[int] = 1000
 
-    @abstractmethod
     def listed(self, db: Any) -> Iterable[tuple[Any, float, int]]:
-        """Return (id, last change in seconds since 1970, size in bytes or 0) of each session.
+        """Yield (id, last change in seconds since 1970, size in bytes or 0) of each session.
 
         Parents come before their forks.
         """
+        for name, changed in db.execute(self.listing):
+            yield name, number(changed) / self.per_second, 0
 
     def sessions(self, folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
         """Yield every session below *folder*. Add unreadable files to *failed*."""

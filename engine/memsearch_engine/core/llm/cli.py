@@ -110,6 +110,12 @@ def last_message(agent: str, out: str) -> dict[str, Any]:
     return result if isinstance(result, dict) else {}
 
 
+def tokens(usage: object, *names: str) -> int:
+    """Return the sum of the whole numbers under *names* in a program's count of tokens."""
+    counts = [usage.get(name) for name in names] if isinstance(usage, dict) else []
+    return sum(count for count in counts if isinstance(count, int))
+
+
 def can_ask(agent: str) -> bool:
     """Return whether an agent's command line can be asked."""
     return agent_registry.part(agent, "cli") is not None
