@@ -42,7 +42,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.projects import Project
-from memsearch_engine.core.settings import Settings
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.vector_index import VectorIndex
@@ -55,7 +54,7 @@ from memsearch_engine.search.retrieve import Sources
 from memsearch_engine.search.supersession import revisions
 
 from tests.evaluation import intervals
-from tests.evaluation.recall import chats
+from tests.evaluation.recall import chats, sent
 from tests.evaluation.recall.imported import world
 
 CONVERSATIONS = Path(__file__).parent / "conversations"
@@ -482,20 +481,10 @@ def _injected(
     query = prompt.prompt_query(question, home, leaves=False)
     if query is None:
         return _Injected()
-    answer = hybrid.search(Sources(catalog, space, [project]), query.with_(limit=prompt.CONSIDERED))
-    topics = prompt.rate(catalog, space, project, answer)
+    sources = Sources(catalog, space, [project])
+    answer = hybrid.search(sources, query.with_(limit=prompt.CONSIDERED))
     with contextlib.closing(Origin(home)) as origin:
-        injection, notes = prompt.select(
-            home,
-            Settings().recall,
-            origin,
-            project.memory,
-            answer,
-            query.text,
-            "codex",
-            session,
-            topics,
-        )
+        injection, notes = sent.inject(home, sources, origin, query, answer, session)
     of = {hit.id: hit.row.session for hit in answer.hits}
     sessions: dict[str, bool] = {}
     for note in notes:

@@ -46,10 +46,26 @@ def send(
     query = prompt.prompt_query(text, home, leaves=False)
     if query is None:
         return None
-    answer = prompt.without_questions(hybrid.search(Sources(catalog, space, [project]), query))
+    sources = Sources(catalog, space, [project])
+    answer = prompt.without_questions(hybrid.search(sources, query))
     features = list(zip([hit.id for hit in answer.hits], judge.features(answer.hits)))
-    topics = prompt.rate(catalog, space, project, answer)
-    injection, notes = prompt.select(
+    injection, notes = inject(home, sources, origin, query, answer, session)
+    return Sent(query, answer, features, injection, notes)
+
+
+def inject(
+    home: Home,
+    sources: Sources,
+    origin: Origin,
+    query: SearchRequest,
+    answer: Answer,
+    session: str,
+) -> tuple[prompt.PromptInjection, list[InjectedNote]]:
+    """Rate the hits of *answer* in one project and choose what is injected."""
+    [project] = sources.projects
+    assert sources.vectors is not None
+    topics = prompt.rate(sources.catalog, sources.vectors, project, answer)
+    return prompt.select(
         home,
         Settings().recall,
         origin,
@@ -60,4 +76,3 @@ def send(
         session,
         topics,
     )
-    return Sent(query, answer, features, injection, notes)
