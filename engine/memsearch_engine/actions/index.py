@@ -20,6 +20,7 @@ from memsearch_engine.core.home import Home, private
 from memsearch_engine.core.migrations import (
     OpenedOnce,
     open_shared,
+    placeholders,
     read_rows,
     tables_of,
     transaction,
@@ -198,10 +199,8 @@ class ActionIndex(OpenedOnce):
     def of_sign(self, memories: list[str], signs: Iterable[str]) -> list[AgentAction]:
         """All failures with one of these signatures (``work.signature``), newest first."""
         names = list(signs)
-        marks = ",".join("?" * len(names))
-        return self._acts(
-            memories, f"(a.turn, a.n) IN (SELECT turn, n FROM signs WHERE sign IN ({marks}))", names
-        )
+        where = f"SELECT turn, n FROM signs WHERE sign IN ({placeholders(len(names))})"
+        return self._acts(memories, f"(a.turn, a.n) IN ({where})", names)
 
     def failures(
         self, memories: list[str], words: Iterable[str], limit: int = 500
@@ -327,7 +326,7 @@ def _act(row: tuple[Any, ...]) -> AgentAction:
 
 
 def _in(memories: list[str]) -> tuple[str, list[str]]:
-    return (f"t.memory IN ({','.join('?' * len(memories))})", memories) if memories else ("1", [])
+    return (f"t.memory IN ({placeholders(len(memories))})", memories) if memories else ("1", [])
 
 
 def _like(text: str) -> str:

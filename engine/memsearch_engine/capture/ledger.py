@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 
 from memsearch_engine.agents.transcripts.model import Conversation, Session
-from memsearch_engine.core.migrations import transaction
+from memsearch_engine.core.migrations import placeholders, transaction
 from memsearch_engine.core.state import StateTables
 
 #: captured: in the journal. trivial: nothing to remember. ours: a prompt of memsearch to a model.
@@ -218,7 +218,7 @@ class CaptureLedger(StateTables):
         rows = self._rows(
             "SELECT s.agent, session, turn, day, outcome, reason FROM seen_turns s "
             "LEFT JOIN capturing c ON c.agent=s.agent AND since>=0 "
-            f"WHERE outcome IN ({','.join('?' * len(outcomes))}) "
+            f"WHERE outcome IN ({placeholders(len(outcomes))}) "
             "AND (outcome NOT IN ('new','trivial') OR started>=since) "
             "ORDER BY at DESC, started DESC LIMIT ?",
             (*outcomes, limit),

@@ -16,13 +16,14 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.core.home import private
 
 _LEFT_S = 3600.0
 _TRY_AGAIN_S = 0.005
+T = TypeVar("T")
 Step = Callable[[sqlite3.Connection], None]
 
 
@@ -257,3 +258,33 @@ def _keep(path: Path, backups: Path, layout: int) -> None:
         ) from error
     finally:
         made.unlink(missing_ok=True)
+
+
+def batches(values: Iterable[T], size: int = 500) -> Iterator[list[T]]:
+    """Yield *values* in lists of at most *size*, which a query can take at once."""
+    every = list(values)
+    for start in range(0, len(every), size):
+        yield every[start : start + size]
+
+
+def placeholders(count: int) -> str:
+    """Return *count* SQL parameters, such as ``?,?,?``."""
+    return ",".join("?" * count)
+
+
+def rows_in(
+    query: Callable[[str, list[Any]], Iterable[tuple[Any, ...]]],
+    sql: str,
+    values: Iterable[Any],
+    before: Sequence[Any] = (),
+) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of a query with ``IN ({})`` for any number of values.
+
+    Args:
+        query: runs a query.
+        sql: the query, with ``{}`` for the parameters in ``IN``.
+        values: the values in ``IN``.
+        before: values of the parameters before ``IN``.
+    """
+    for batch in batches(values):
+        yield from query(sql.format(placeholders(len(batch))), [*before, *batch])

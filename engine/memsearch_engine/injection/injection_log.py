@@ -22,7 +22,7 @@ from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.ids import digest
-from memsearch_engine.core.migrations import transaction
+from memsearch_engine.core.migrations import placeholders, transaction
 from memsearch_engine.core.state import change_state, state_rows, using
 
 _SCHEMA = """
@@ -276,7 +276,7 @@ def promote(home: Home, name: str) -> list[str]:
 def demotions(home: Home, entries: Iterable[str]) -> list[tuple[str, set[str]]]:
     """Demotions of these entries, as (entry id, words of the prompt where it was demoted)."""
     names = list(entries)
-    query = f"SELECT entry, terms FROM told_less WHERE entry IN ({','.join('?' * len(names))})"
+    query = f"SELECT entry, terms FROM told_less WHERE entry IN ({placeholders(len(names))})"
     return [(entry, set(terms.split())) for entry, terms in state_rows(home, _SCHEMA, query, names)]
 
 

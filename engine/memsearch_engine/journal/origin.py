@@ -23,7 +23,7 @@ from typing import Any
 from memsearch_engine.core import freshness
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.ids import digest
-from memsearch_engine.core.migrations import tables_of, transaction
+from memsearch_engine.core.migrations import rows_in, tables_of, transaction
 from memsearch_engine.core.project_location import author_of
 from memsearch_engine.core.state import StateTables
 from memsearch_engine.journal import shared
@@ -360,12 +360,9 @@ class Origin(StateTables):
         self, columns: str, table: str, key: str, values: Sequence[bytes | str]
     ) -> list[tuple[Any, ...]]:
         """The *columns* of the rows of which *key* is one of *values*."""
-        query, found = f"SELECT {columns} FROM {table}", list[tuple[Any, ...]]()
         with self._using() as db:
-            for start in range(0, len(values), 500):
-                batch = values[start : start + 500]
-                found += db.execute(f"{query} WHERE {key} IN ({','.join('?' * len(batch))})", batch)
-        return found
+            sql = f"SELECT {columns} FROM {table} WHERE {key} IN ({{}})"
+            return list(rows_in(db.execute, sql, values))
 
     def _is_most(self, table: str, values: int) -> bool:
         """Whether so many values are a large part of the rows of a table."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memsearch_engine.core import safe_files
+from memsearch_engine.core.migrations import batches
 from memsearch_engine.core.projects import Project
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
@@ -90,8 +91,8 @@ def admitted(
     changed, skip = changed_files(catalog, projects)
     if catalog is not None:
         ids = catalog.words.entries([project.id for project in projects], request.filter)
-        for start in range(0, len(ids), _AT_ONCE):
-            rows = catalog.rows(ids[start : start + _AT_ONCE])
+        for some in batches(ids, _AT_ONCE):
+            rows = catalog.rows(some)
             if request.checks_note_text:
                 catalog.add_note_texts(rows)
             for row in rows:

@@ -20,6 +20,7 @@ from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.core.home import Home, private
 from memsearch_engine.core.migrations import (
     OpenedOnce,
+    batches,
     bring_up,
     open_shared,
     read_rows,
@@ -241,10 +242,8 @@ class Archive(OpenedOnce):
             zstandard.ZstdDecompressor().decompress,
             msgspec.json.Decoder(_Asked).decode,
         )
-        wanted = list(names)
         found: dict[TurnName, str] = {}
-        for start in range(0, len(wanted), _AT_ONCE):
-            batch = wanted[start : start + _AT_ONCE]
+        for batch in batches(names, _AT_ONCE):
             query = (
                 "SELECT t.agent, t.session, t.turn, c.packed FROM turns t JOIN contents c USING "
                 "(digest)"

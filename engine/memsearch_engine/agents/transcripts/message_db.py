@@ -45,6 +45,7 @@ from memsearch_engine.agents.transcripts.sqlite import (
     stamp,
     table,
 )
+from memsearch_engine.core.migrations import rows_in
 
 _KNOWN = frozenset(
     (
@@ -216,16 +217,13 @@ def _origins(db: Any, session: str) -> dict[str, str]:
     for name, time in rows:
         times.setdefault(time, []).append(name)
     found: dict[str, str] = {}
-    for start in range(0, len(times), 500):
-        batch = list(times)[start : start + 500]
-        marks = ",".join("?" * len(batch))
-        for name, time in db.execute(
-            "SELECT m.id, m.time_created FROM message m JOIN session s ON s.id=m.session_id "
-            f"WHERE m.time_created IN ({marks}) "
-            "AND m.session_id<>? AND m.time_created >= s.time_created ORDER BY m.id",
-            (*batch, session),
-        ):
-            found.update(dict.fromkeys(times[time], name))
+    later = (
+        "SELECT m.id, m.time_created FROM message m JOIN session s ON s.id=m.session_id "
+        "WHERE m.session_id<>? AND m.time_created >= s.time_created "
+        "AND m.time_created IN ({}) ORDER BY m.id"
+    )
+    for name, time in rows_in(db.execute, later, times, [session]):
+        found.update(dict.fromkeys(times[time], name))
     return found
 
 

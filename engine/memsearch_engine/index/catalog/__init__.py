@@ -17,6 +17,7 @@ from typing import NamedTuple
 import msgspec
 
 from memsearch_engine.agents.transcripts.model import TurnName
+from memsearch_engine.core.migrations import placeholders
 from memsearch_engine.index.catalog.database import CatalogDatabase
 from memsearch_engine.index.catalog.files import IndexedEntry, IndexedFiles, KnownFile, TurnPrompts
 from memsearch_engine.index.catalog.links import (
@@ -32,7 +33,6 @@ from memsearch_engine.index.catalog.schema import (
     LAYOUT,
     ROW_COLUMNS,
     ROW_TABLES,
-    placeholders,
 )
 from memsearch_engine.index.catalog.statistics import CatalogStatistics
 from memsearch_engine.index.catalog.words import WordIndex

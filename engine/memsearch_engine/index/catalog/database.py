@@ -9,12 +9,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from memsearch_engine.core.migrations import open_readonly, open_shared, transaction, write_ahead
+from memsearch_engine.core.migrations import (
+    open_readonly,
+    open_shared,
+    rows_in,
+    transaction,
+    write_ahead,
+)
 from memsearch_engine.index.catalog import schema
 from memsearch_engine.index.rows import CatalogBroken
 
 T = TypeVar("T")
-_BATCH = 500  # values in one ``IN (…)``
 _REMEMBERED = 20_000  # written chunks of a project
 
 
@@ -123,17 +128,8 @@ class CatalogDatabase:
     def query_in(
         self, sql: str, names: Iterable[Any], before: Sequence[Any] = ()
     ) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of a query with ``IN (…)`` for any number of values.
-
-        Args:
-            sql: the query, with ``{}`` for the parameters in ``IN``.
-            names: the values in ``IN``.
-            before: values of the parameters before ``IN``.
-        """
-        names = list(names)
-        for start in range(0, len(names), _BATCH):
-            batch = names[start : start + _BATCH]
-            yield from self.query(sql.format(schema.placeholders(len(batch))), [*before, *batch])
+        """Yield the rows of a query with ``IN ({})``, as ``rows_in``."""
+        return rows_in(self.query, sql, names, before)
 
     def version(self) -> int:
         """Return a number that changes with every write.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
+from memsearch_engine.core.migrations import placeholders
 from memsearch_engine.index.rows import LONGTERM_KINDS, CatalogBroken
 
 #: ``PRAGMA user_version`` of the current layout. A catalog with another number is built again.
@@ -124,11 +125,6 @@ ROW_TABLES = """chunks c JOIN entries e ON e.id = c.entry JOIN files f ON f.id =
 
 #: A condition on ``kind``: entries of the journal, without the long-term memory and agent files.
 IS_NOTE = f"kind NOT IN ({', '.join(repr(kind) for kind in LONGTERM_KINDS.values())})"
-
-
-def placeholders(count: int) -> str:
-    """Return *count* SQL parameters, such as ``?,?,?``."""
-    return ",".join("?" * count)
 
 
 def prepare(db: sqlite3.Connection, *, writable: bool) -> None:

@@ -7,8 +7,9 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
+from memsearch_engine.core.migrations import placeholders
 from memsearch_engine.index.catalog.database import CatalogDatabase, CatalogPart
-from memsearch_engine.index.catalog.schema import ROW_TABLES, placeholders
+from memsearch_engine.index.catalog.schema import ROW_TABLES
 from memsearch_engine.index.rows import HIDDEN_KINDS, Filter
 
 #: Sorts after every character of a word: the end of the range of words with a common beginning.

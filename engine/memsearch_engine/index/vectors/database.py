@@ -11,7 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from memsearch_engine.core.home import private
-from memsearch_engine.core.migrations import open_shared, transaction, write_ahead
+from memsearch_engine.core.migrations import (
+    batches,
+    open_shared,
+    placeholders,
+    transaction,
+    write_ahead,
+)
 
 _LAYOUT = 1
 _AT_ONCE = 500  # vectors
@@ -99,10 +105,8 @@ class VectorDatabase:
             cursor = self._db.execute(sql)
             yield from iter(lambda: cursor.fetchmany(_AT_ONCE), [])
             return
-        for start in range(0, len(text_hashes), _AT_ONCE):
-            some = text_hashes[start : start + _AT_ONCE]
-            marks = ",".join("?" * len(some))
-            yield self.query(f"{sql} WHERE text_hash IN ({marks})", some)
+        for some in batches(text_hashes, _AT_ONCE):
+            yield self.query(f"{sql} WHERE text_hash IN ({placeholders(len(some))})", some)
 
     def execute(self, sql: str, values: Iterable[Any] = ()) -> int:
         """Run one statement in its own transaction; return the number of changed rows."""

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from memsearch_engine.core.migrations import batches, rows_in
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog, ChunkKey
 from memsearch_engine.index.milvus import StoreRow
@@ -40,9 +41,8 @@ class Difference(NamedTuple):
 
     def batches(self, catalog: Catalog) -> Iterator[list[StoreRow]]:
         """Yield the rows for a server. Chunks that were deleted from the catalog are skipped."""
-        names = list(self.new)
-        for start in range(0, len(names), _BATCH):
-            keys = [self.keys[name] for name in names[start : start + _BATCH]]
+        for names in batches(self.new, _BATCH):
+            keys = [self.keys[name] for name in names]
             texts = catalog.texts(key.row for key in keys)
             yield [
                 StoreRow(
@@ -123,7 +123,6 @@ class Wanted(NamedTuple):
         return scripts
 
 
-_HASHES_AT_ONCE = 500  # text hashes in one query
 _PRUNE_S = 86_400.0
 #: Number of unused vectors that are not deleted, because an undo, a branch or a move can bring
 #: texts back, and the least number to delete at once.
@@ -138,13 +137,8 @@ class EmbeddingStore:
 
     def known(self, text_hashes: Iterable[str]) -> set[str]:
         """Return the hashes of the texts that have a vector."""
-        found: set[str] = set()
-        for batch, marks in _batches(text_hashes):
-            rows = self._database.query(
-                f"SELECT text_hash FROM vectors WHERE text_hash IN ({marks})", batch
-            )
-            found.update(name for (name,) in rows)
-        return found
+        sql = "SELECT text_hash FROM vectors WHERE text_hash IN ({})"
+        return {name for (name,) in rows_in(self._database.query, sql, set(text_hashes))}
 
     def get(self, text_hashes: Iterable[str]) -> dict[str, np.ndarray]:
         """Return text hash -> vector, for the texts that have one."""
@@ -202,10 +196,3 @@ class EmbeddingStore:
             db.executemany("DELETE FROM vectors WHERE rowid=?", unused)
         self._database.execute("VACUUM")
         return len(unused)
-
-
-def _batches(names: Iterable[str]) -> Iterable[tuple[list[str], str]]:
-    wanted = list(dict.fromkeys(names))
-    for start in range(0, len(wanted), _HASHES_AT_ONCE):
-        batch = wanted[start : start + _HASHES_AT_ONCE]
-        yield batch, ",".join("?" * len(batch))

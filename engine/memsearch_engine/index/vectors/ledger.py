@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from memsearch_engine import __version__
+from memsearch_engine.core.migrations import rows_in
 from memsearch_engine.index.vectors.database import VectorDatabase
 
-_BATCH = 500  # chunk ids in one query
 _BETWEEN = "\x1f"
 _SCALARS = 4
 
@@ -71,7 +71,9 @@ class VectorLedger:
         found = (
             self._database.query(sql, (collection,))
             if chunk_ids is None
-            else self._of(collection, chunk_ids, f"{sql} AND chunk_id IN ({{}})")
+            else rows_in(
+                self._database.query, f"{sql} AND chunk_id IN ({{}})", chunk_ids, [collection]
+            )
         )
         return {name: LedgerRow.decoded(scalars, hash_) for name, scalars, hash_ in found}
 
@@ -149,16 +151,8 @@ class VectorLedger:
         )
         return {
             name: (np.frombuffer(blob, np.float32), LedgerRow.decoded(scalars).script or "")
-            for name, blob, scalars in self._of(collection, chunk_ids, sql)
+            for name, blob, scalars in rows_in(self._database.query, sql, chunk_ids, [collection])
         }
-
-    def _of(self, collection: str, chunk_ids: Iterable[str], sql: str) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of a query with ``IN ({})`` for any number of chunks."""
-        wanted = list(chunk_ids)
-        for start in range(0, len(wanted), _BATCH):
-            batch = wanted[start : start + _BATCH]
-            marks = ",".join("?" * len(batch))
-            yield from self._database.query(sql.format(marks), [collection, *batch])
 
     def all_vectors(self, collection: str) -> Iterator[LedgerColumns]:
         """Yield the rows of a collection, some at a time. The caller holds the database's lock.
