@@ -450,15 +450,9 @@ class IndexThread:
 
         try:
             look()
-        except MemsearchError as error:
-            self._give_up(work, space, error)
         except Exception as error:
-            if not space.is_damage(error):
-                self._give_up(work, space, error)
-                return
-            log.exception("the index of %s is damaged and built again", project.slug)
-            space.rebuild()
-            look()
+            if self._is_rebuilt(work, space, error):
+                look()
 
     def _embed(self, work: ProjectWork, space: VectorIndex, missing: dict[str, str]) -> None:
         job, project = work.job, work.job.project
@@ -488,23 +482,24 @@ class IndexThread:
                 del missing[text_hash]
             work.embedded += len(made)
             work.deleted += space.reconcile(self._state.catalog, project.id, project.collection)[1]
-        except MemsearchError as error:  # the embedding service can't be reached
-            self._give_up(work, space, error)
+        except Exception as error:  # such as an embedding service that can't be reached
             missing.clear()
-        except Exception as error:
-            if not space.is_damage(error):
-                self._give_up(work, space, error)
-                missing.clear()
-                return
-            log.exception("the index of %s is damaged and built again", project.slug)
-            space.rebuild()
-            space.reconcile(self._state.catalog, project.id, project.collection)
-            missing.clear()
-            missing.update(space.missing(self._state.catalog, project.id))
+            if self._is_rebuilt(work, space, error):
+                space.reconcile(self._state.catalog, project.id, project.collection)
+                missing.update(space.missing(self._state.catalog, project.id))
         self._state.changed()
         if cancelled():
             for _, left in work.spaces:
                 left.clear()
+
+    def _is_rebuilt(self, work: ProjectWork, space: VectorIndex, error: Exception) -> bool:
+        """Return whether an error is damage, after which the index was emptied. Else give up."""
+        if isinstance(error, MemsearchError) or not space.is_damage(error):
+            self._give_up(work, space, error)
+            return False
+        log.exception("the index of %s is damaged and built again", work.job.project.slug)
+        space.rebuild()
+        return True
 
     def _give_up(self, work: ProjectWork, space: VectorIndex, error: Exception) -> None:
         """Record why vectors can't be made, and schedule another try. Words are still found.
