@@ -253,7 +253,9 @@ def test_cited_conversations_are_counted_without_parsing(memory, monkeypatch):
     (Path(memory.place.memory) / "2026-02-01.md").write_text("\n")
     parsed = memory.evidence.survey()
     index(memory)
-    monkeypatch.setattr(retention, "read_day", lambda path: pytest.fail(f"{path} is parsed"))
+    monkeypatch.setattr(
+        retention, "read_day_or_empty", lambda path: pytest.fail(f"{path} is parsed")
+    )
     assert memory.evidence.survey() == parsed and parsed.lost > 50
 
 

@@ -10,7 +10,7 @@ import msgspec
 from memsearch_engine.agents.transcripts.evidence import Archive
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.projects import Project
-from memsearch_engine.journal.files import read_day
+from memsearch_engine.journal.files import read_day_or_empty
 from memsearch_engine.journal.shared import list_notes
 from memsearch_engine.secrets.scan import find
 
@@ -50,10 +50,7 @@ def audit(
     for number, file in enumerate(files):
         if progress:
             progress("notes", number, len(files))
-        try:
-            document = read_day(file.path)
-        except OSError:
-            continue
+        document = read_day_or_empty(file.path)
         text = document.data.decode("utf-8", "replace")
         for finding in find(text, home):
             line = text.count("\n", 0, finding.start) + 1

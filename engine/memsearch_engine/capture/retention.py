@@ -17,7 +17,7 @@ from memsearch_engine.agents.transcripts.readers import reader
 from memsearch_engine.core.errors import MemsearchError
 from memsearch_engine.core.home import AgentFolders
 from memsearch_engine.index.rows import CatalogBroken
-from memsearch_engine.journal.files import DayFile, list_days, read_day
+from memsearch_engine.journal.files import DayFile, list_days, read_day_or_empty
 from memsearch_engine.journal.model import Anchor
 from memsearch_engine.search.scope import Scope, ScopePart
 
@@ -66,13 +66,10 @@ def cited(scope: Scope) -> dict[tuple[str, str], list[Anchor]]:
                 indexed |= scope.catalog.outlines.anchors(project.id)
     for memory in dict.fromkeys(project.memory for project in scope.projects):
         for file in list_days(memory):
-            try:
-                anchors = indexed.get(file)
-                if anchors is None or not os.access(file.path, os.R_OK):
-                    entries = read_day(file.path).entries
-                    anchors = [anchor for entry in entries for anchor in entry.anchors]
-            except OSError:
-                continue
+            anchors = indexed.get(file)
+            if anchors is None or not os.access(file.path, os.R_OK):
+                entries = read_day_or_empty(file.path).entries
+                anchors = [anchor for entry in entries for anchor in entry.anchors]
             for anchor in anchors:
                 found[anchor.agent, anchor.session].append(anchor)
     return {key: anchors for key, anchors in found.items() if all(key)}

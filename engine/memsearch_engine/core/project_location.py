@@ -177,13 +177,10 @@ def _names_back(git_dir: str, folder: str) -> bool:
 
     from memsearch_engine.core import safe_files
 
-    try:
-        text = safe_files.read(os.path.join(git_dir, "config"), safe_files.MAX_SETTINGS).decode(
-            "utf-8", "replace"
-        )
-    except OSError:
-        return False
-    worktree = re.search(r"(?m)^\s*worktree\s*=\s*\"?(.+?)\"?\s*$", text)
+    config = safe_files.read_or_empty(os.path.join(git_dir, "config"), safe_files.MAX_SETTINGS)
+    worktree = re.search(
+        r"(?m)^\s*worktree\s*=\s*\"?(.+?)\"?\s*$", config.decode("utf-8", "replace")
+    )
     return worktree is not None and os.path.realpath(
         os.path.join(git_dir, worktree[1])
     ) == os.path.realpath(folder)
@@ -193,15 +190,8 @@ def _line(path: str) -> str:
     """First line of a small git file; ``""`` if it cannot be read."""
     from memsearch_engine.core import safe_files  # most folders have no such file
 
-    try:
-        return (
-            safe_files.read(path, _MAX_LINE)
-            .decode("utf-8", "surrogateescape")
-            .partition("\n")[0]
-            .strip()
-        )
-    except OSError:
-        return ""
+    data = safe_files.read_or_empty(path, _MAX_LINE)
+    return data.decode("utf-8", "surrogateescape").partition("\n")[0].strip()
 
 
 def _ours(folder: str) -> bool:

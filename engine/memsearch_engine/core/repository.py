@@ -238,12 +238,8 @@ def _configured(path: str, *section: bytes, name: bytes) -> str | None:
 
 def shallow(folder: str) -> set[bytes]:
     """Return the commits whose parents a shallow clone lacks, as hex digits."""
-    try:
-        return set(
-            safe_files.read(os.path.join(folder, "shallow"), safe_files.MAX_SETTINGS).split()
-        )
-    except OSError:
-        return set()
+    path = os.path.join(folder, "shallow")
+    return set(safe_files.read_or_empty(path, safe_files.MAX_SETTINGS).split())
 
 
 def current_branch(folder: str) -> str:

@@ -158,6 +158,14 @@ def content(folder: int, name: str, max_bytes: int = MAX_NOTES) -> bytes:
         return file.read(max_bytes + 1)
 
 
+def read_or_empty(path: str | os.PathLike[str], max_bytes: int = MAX_NOTES) -> bytes:
+    """The bytes of a regular file; ``b""`` if it can't be read."""
+    try:
+        return read(path, max_bytes)
+    except OSError:
+        return b""
+
+
 def put(path: str, data: bytes, *, private: bool = False) -> None:
     """Replace a small project file by *data*, atomically. ``journal/disk.py`` writes notes.
 

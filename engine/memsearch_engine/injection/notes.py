@@ -13,7 +13,7 @@ from memsearch_engine.core.project_location import author_of
 from memsearch_engine.core.safe_text import plain
 from memsearch_engine.index.rows import Row
 from memsearch_engine.injection.session_start import is_injectable
-from memsearch_engine.journal.files import read_day
+from memsearch_engine.journal.files import read_day_or_empty
 from memsearch_engine.journal.instructions import orders
 from memsearch_engine.journal.model import Document, Entry
 from memsearch_engine.journal.origin import Origin
@@ -42,17 +42,13 @@ class NoteFiles:
 
     def __init__(self, memory: str, origin: Origin) -> None:
         self._memory, self._origin = memory, origin
-        self._read: dict[str, Document | None] = {}
+        self._read: dict[str, Document] = {}
 
     def current_entry(self, row: Row) -> Entry | None:
         """The entry of an index row as its file has it now; None if it is gone or empty."""
         if row.path not in self._read:
-            try:
-                self._read[row.path] = read_day(row.path)
-            except OSError:
-                self._read[row.path] = None
-        document = self._read[row.path]
-        entry = document.find(row.entry_id) if document else None
+            self._read[row.path] = read_day_or_empty(row.path)
+        entry = self._read[row.path].find(row.entry_id)
         return entry if entry is not None and note_lines(entry.body) else None
 
     def injectable(self, rows: Iterable[Row]) -> list[Entry]:

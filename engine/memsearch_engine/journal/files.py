@@ -203,6 +203,11 @@ def read_day(path: str | os.PathLike[str]) -> Document:
     return parse(safe_files.read(path), Path(path).stem)
 
 
+def read_day_or_empty(path: str | os.PathLike[str]) -> Document:
+    """Read and parse one file; one that can't be read has no entries."""
+    return parse(safe_files.read_or_empty(path), Path(path).stem)
+
+
 def read_end(path: str | os.PathLike[str]) -> Document:
     """Read and parse a file; of a very long day only the newest part. Raises OSError."""
     return parse_end(safe_files.read(path), Path(path).stem)

@@ -27,7 +27,7 @@ from memsearch_engine.core.migrations import rows_in, tables_of, transaction
 from memsearch_engine.core.project_location import author_of
 from memsearch_engine.core.state import StateTables
 from memsearch_engine.journal import shared
-from memsearch_engine.journal.files import DayFile, day_of, list_files, read_day
+from memsearch_engine.journal.files import DayFile, day_of, list_files, read_day_or_empty
 from memsearch_engine.journal.history import History
 from memsearch_engine.journal.instructions import orders
 from memsearch_engine.journal.model import CONFLICT_OF, RELEASED, UNTRUSTED, Entry, QuarantineReason
@@ -111,7 +111,10 @@ class Origin(StateTables):
         Returns:
             The number of released notes.
         """
-        found = {file.path: _entries(file.path) for file in shared.list_notes(memory).files}
+        found = {
+            file.path: read_day_or_empty(file.path).entries
+            for file in shared.list_notes(memory).files
+        }
         self.take_over(found)
         return sum(map(len, found.values()))
 
@@ -400,7 +403,7 @@ class Origin(StateTables):
             else:
                 self.decided(day, after, before)
         for file in sorted(shared.list_notes(memory).files, key=lambda file: file.day):
-            entries = _entries(file.path)
+            entries = read_day_or_empty(file.path).entries
             known = self._known(entries)
             self.record_day(file.day, [entry for entry in entries if key_of(entry.raw) in known])
         self._change("DELETE FROM origin_unread WHERE memory=?", (memory,))
@@ -423,7 +426,7 @@ class Origin(StateTables):
                 if "trust_released" in tables_of(db):
                     ids = {i for (i,) in db.execute("SELECT entry_id FROM trust_released")}
             for file in list_files(memory).files:
-                entries = _entries(file.path)
+                entries = read_day_or_empty(file.path).entries
                 self.wrote((entry.raw for entry in entries), "adopted")
                 self.wrote(
                     (e.raw for e in entries if e.id in ids and e.marks.get("trust") == RELEASED),
@@ -454,13 +457,6 @@ def _id(name: str) -> bytes:
 
 def _number(day: str) -> int:
     return date.fromisoformat(day).toordinal() if day else 0
-
-
-def _entries(path: str) -> list[Entry]:
-    try:
-        return read_day(path).entries
-    except OSError:
-        return []  # `doctor` names it
 
 
 #: Files of a folder with notes that arrived, up to which each file is a decision of its own. A

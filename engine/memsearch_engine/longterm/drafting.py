@@ -37,7 +37,7 @@ from memsearch_engine.core.safe_text import plain
 from memsearch_engine.core.settings import Settings, SkillTask, Task
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.injection.session_start import is_injectable, unfenced
-from memsearch_engine.journal.files import DayFile, list_days, list_files, read_day
+from memsearch_engine.journal.files import DayFile, list_days, list_files, read_day_or_empty
 from memsearch_engine.journal.instructions import orders
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.origin import Origin
@@ -359,10 +359,7 @@ def collect(home: Home, project: Project, folder: str, max_tokens: int) -> Mater
 
 
 def _injectable(project: Project, file: DayFile, origin: Origin) -> list[Entry]:
-    try:
-        entries = read_day(file.path).entries
-    except OSError:
-        return []
+    entries = read_day_or_empty(file.path).entries
     arrived = origin.arrived(project.memory, entries, file.path)
     released = origin.released(entries)
     return [

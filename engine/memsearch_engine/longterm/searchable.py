@@ -19,7 +19,7 @@ from memsearch_engine.core.ids import digest
 from memsearch_engine.core.projects import Project
 from memsearch_engine.core.settings import Settings, load
 from memsearch_engine.injection.injection_log import without_citations
-from memsearch_engine.journal.files import read_day
+from memsearch_engine.journal.files import read_day, read_day_or_empty
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.journal.text import escape_block
 from memsearch_engine.longterm import fact_history, pages, workspace
@@ -100,10 +100,8 @@ def rewrite(home: Home, *, forget: bool = False) -> None:
 
 def _texts(path: Path) -> dict[str, str]:
     """The texts of a searchable file, by id."""
-    try:
-        return {entry.id: entry.raw.decode("utf-8", "replace") for entry in read_day(path).entries}
-    except OSError:
-        return {}
+    entries = read_day_or_empty(path).entries
+    return {entry.id: entry.raw.decode("utf-8", "replace") for entry in entries}
 
 
 def _changed(path: Path) -> float:

@@ -9,19 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
-from memsearch_engine.core import safe_files
 from memsearch_engine.core.migrations import batches
 from memsearch_engine.core.projects import Project
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.chunk import chunks_of
 from memsearch_engine.index.rows import CatalogBroken, Filter, Row, comparable
-from memsearch_engine.journal.files import DayFile
+from memsearch_engine.journal.files import DayFile, read_day_or_empty
 from memsearch_engine.journal.model import Entry
-from memsearch_engine.journal.parse import parse as parse_day
 from memsearch_engine.journal.shared import belongs, list_notes
 from memsearch_engine.search.hits import Answer, Hit
 from memsearch_engine.search.rank import order
@@ -329,11 +326,7 @@ def _idf(frequency: int, total: int) -> float:
 
 def file_rows(project: Project, file: DayFile) -> list[Row]:
     """All chunks of one file, read from disk; [] if the file can't be read."""
-    try:
-        data = safe_files.read(file.path)
-    except OSError:
-        return []
-    entries = parse_day(data, Path(file.path).stem).entries
+    entries = read_day_or_empty(file.path).entries
     return [row for entry in entries for row in rows_of(project.id, entry, file.path, file.day)]
 
 

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from memsearch_engine.core import safe_files
 from memsearch_engine.core.errors import NotFound, UsageError
 from memsearch_engine.core.project_location import author_of
 from memsearch_engine.core.projects import Project
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.chunk import chunks_of
 from memsearch_engine.index.rows import CatalogBroken
-from memsearch_engine.journal.files import day_of, original_of
+from memsearch_engine.journal.files import day_of, original_of, read_day_or_empty
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.parse import parse
 from memsearch_engine.journal.shared import belongs, list_notes
@@ -136,12 +135,8 @@ def id_of_former_chunk(history: History, name: str) -> str:
 
 def _in_file(path: str, name: str, projects: list[Project], found: dict[str, Section]) -> None:
     """Add to *found*, by entry id, the entries of one file that *name* identifies."""
-    try:
-        data = safe_files.read(path)
-    except OSError:
-        return
     project = next((p for p in projects if belongs(path, p.memory)), None)
-    for entry in parse(data, Path(path).stem).entries:
+    for entry in read_day_or_empty(path).entries:
         if entry.id.startswith(name):
             found.setdefault(entry.id, Section(path, day_of(path), entry, project))
             continue

@@ -306,23 +306,15 @@ class Branches:
     @cached_property
     def _last_tips(self) -> dict[str, bytes]:
         """Last commits of branches when HEAD left them, as far as the reflog goes back."""
-        try:
-            text = safe_files.read(os.path.join(self._folder, "logs", "HEAD"), _MAX_REFLOG).decode(
-                "utf-8", "replace"
-            )
-        except OSError:
-            return {}
-        return {match[2]: match[1].encode() for match in _SWITCH.finditer(text)}
+        log = safe_files.read_or_empty(os.path.join(self._folder, "logs", "HEAD"), _MAX_REFLOG)
+        found = _SWITCH.finditer(log.decode("utf-8", "replace"))
+        return {match[2]: match[1].encode() for match in found}
 
 
 def _target(folder: str) -> str:
     """The remote's main branch, as a clone records it."""
-    try:
-        text = safe_files.read(
-            os.path.join(folder, "refs", "remotes", "origin", "HEAD"), 8192
-        ).decode("utf-8", "replace")
-    except OSError:
-        return ""
+    path = os.path.join(folder, "refs", "remotes", "origin", "HEAD")
+    text = safe_files.read_or_empty(path, 8192).decode("utf-8", "replace")
     return text.strip().removeprefix("ref: refs/remotes/origin/")
 
 

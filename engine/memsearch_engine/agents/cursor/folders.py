@@ -14,9 +14,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from memsearch_engine.agents.transcripts.model import table_of, tables_of, text_of, value_of
+from memsearch_engine.agents.transcripts.model import (
+    json_file,
+    table_of,
+    tables_of,
+    text_of,
+    value_of,
+)
 from memsearch_engine.agents.transcripts.sqlite import reading
-from memsearch_engine.core import agent_registry, safe_files
+from memsearch_engine.core import agent_registry
 from memsearch_engine.core.home import elsewhere
 
 DATABASE, CHATS = "state.vscdb", "chats"
@@ -85,7 +91,7 @@ def _of_workspace(folder: Path) -> set[str]:
 
 def _workspace(folder: Path) -> str:
     """Return the folder of a workspace; ``""`` for several, for none, or if it cannot be read."""
-    uri = text_of(_small(folder / "workspace.json").get("folder"))
+    uri = text_of(json_file(folder / "workspace.json", _MAX_SMALL).get("folder"))
     return unquote(urlsplit(uri).path) if uri else ""
 
 
@@ -97,7 +103,7 @@ def folder_of_transcript(base: Path, session: str) -> str:
     home = base.parent.parent.parent
     is_id = SESSION_ID.fullmatch(session)
     for meta in home.glob(f"{CHATS}/*/{session}/meta.json") if is_id else ():
-        if path := text_of(_small(meta).get("cwd")):
+        if path := text_of(json_file(meta, _MAX_SMALL).get("cwd")):
             return path
     near = _by_slug(home, _minute()).get(base.parent.name, set())
     return next(iter(near)) if len(near) == 1 else ""
@@ -106,7 +112,10 @@ def folder_of_transcript(base: Path, session: str) -> str:
 @lru_cache(maxsize=2)
 def _by_slug(home: Path, _minute: int) -> dict[str, set[str]]:
     """Return names of folders below ``projects`` -> the known folders with that name."""
-    known = {text_of(_small(meta).get("cwd")) for meta in home.glob(f"{CHATS}/*/*/meta.json")}
+    known = {
+        text_of(json_file(meta, _MAX_SMALL).get("cwd"))
+        for meta in home.glob(f"{CHATS}/*/*/meta.json")
+    }
     known |= {
         _workspace(f) for db in databases() for f in db.parent.parent.glob("workspaceStorage/*/")
     }
@@ -114,10 +123,3 @@ def _by_slug(home: Path, _minute: int) -> dict[str, set[str]]:
     for path in filter(None, known):
         found.setdefault(re.sub(r"[^A-Za-z0-9]+", "-", path).strip("-"), set()).add(path)
     return found
-
-
-def _small(file: Path) -> dict[str, Any]:
-    try:
-        return table_of(value_of(safe_files.read(file, _MAX_SMALL)))
-    except OSError:
-        return {}

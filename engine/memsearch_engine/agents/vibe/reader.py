@@ -130,7 +130,8 @@ def _history(folder: Path) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     chunks = table_of(manifest, "projection_state").get("chunks")
     for chunk in chunks if isinstance(chunks, list) else []:
         if _CHUNK.fullmatch(text_of(chunk)):
-            entries += tables_of(_value(folder / "chunks" / f"{chunk}.json"))
+            data = safe_files.read_or_empty(folder / "chunks" / f"{chunk}.json", _MAX)
+            entries += tables_of(value_of(data))
     entries += tables_of(table_of(state, "history").get("entries"))
     ended = table_of(state, "latestTurn")
     journal = os.path.basename(text_of(table_of(manifest, "recovery_journal_segment").get("path")))
@@ -144,11 +145,7 @@ def _history(folder: Path) -> tuple[list[dict[str, Any]], dict[str, Any]]:
 
 def _journal(file: Path, since: Any) -> Iterator[dict[str, Any]]:
     """Yield the changes of the history after a snapshot."""
-    try:
-        data = safe_files.read(file, _MAX)
-    except OSError:
-        return
-    for line in _lines(data):
+    for line in _lines(safe_files.read_or_empty(file, _MAX)):
         sequence = line.get("sequence")
         if line.get("type") != "projection_delta":
             continue
@@ -180,14 +177,6 @@ def _lines(data: bytes, skipped: dict[str, int] | None = None) -> Iterator[dict[
     for _, _, raw in records(io.BytesIO(data), skipped=skipped):
         if line := table_of(value_of(raw)):
             yield line
-
-
-def _value(file: Path) -> Any:
-    """Return the value of a JSON file, None if it cannot be read."""
-    try:
-        return value_of(safe_files.read(file, _MAX))
-    except OSError:
-        return None
 
 
 class VibeConversation(WholeConversation):

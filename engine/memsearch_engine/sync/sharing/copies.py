@@ -23,7 +23,7 @@ from memsearch_engine.core.errors import UsageError
 from memsearch_engine.core.project_location import author_of, shared_beside
 from memsearch_engine.core.safe_text import plain, shown_line
 from memsearch_engine.journal import render, shared
-from memsearch_engine.journal.files import DayFile, day_of, read_day
+from memsearch_engine.journal.files import DayFile, day_of, read_day_or_empty
 from memsearch_engine.journal.merge import text_key
 from memsearch_engine.journal.model import CONFLICT, CONFLICT_OF, Anchor, Entry, QuarantineReason
 from memsearch_engine.journal.origin import find_quarantined
@@ -362,10 +362,7 @@ def without_private(text: str, roots: list[str]) -> str:
 
 
 def _existing_copy(path: str, name: str) -> Entry | None:
-    try:
-        return read_day(path).find(name)
-    except OSError:
-        return None
+    return read_day_or_empty(path).find(name)
 
 
 def _is_same_copy(existing: Entry, lines: list[str], review: str) -> bool:
