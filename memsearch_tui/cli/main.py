@@ -82,10 +82,8 @@ def _utf8() -> None:
         and not sys.flags.utf8_mode
     ):
         # arguments and file names were already decoded by that locale: start again
-        try:
+        with contextlib.suppress(OSError):
             os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])
-        except OSError:
-            pass
     for stream in (sys.stdout, sys.stderr, sys.stdin):
         if (
             isinstance(stream, io.TextIOWrapper)

@@ -140,16 +140,12 @@ class CapturePipeline:
         ):
             added = newer
         if self.archive:
-            try:
+            # the agent still has the turn: `memsearch agents evidence archive` archives it, and
+            # doctor reports it
+            with contextlib.suppress(Unreachable):
                 self.archive.put(clean)
-            except Unreachable:
-                # the agent still has the turn: `memsearch agents evidence archive` archives it, and
-                # doctor reports it
-                pass
-        try:
+        with contextlib.suppress(Unreachable):  # derived data: the service adds it later
             self.actions.put(clean, memory, added.entry_id, when.timestamp())
-        except Unreachable:
-            pass  # derived data: the service adds it later
         if by_model and added.written:
             summaries.enqueue(self.home, turn, memory, added.entry_id, added.path, where.path)
         return self._note(

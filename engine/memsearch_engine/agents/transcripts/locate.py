@@ -183,11 +183,9 @@ def find_session(agent: str, session: str, path: str, folders: AgentFolders) -> 
         else:
             is_theirs = any(_is_theirs(candidate, place, agent) for place in places)
         if is_theirs:
-            try:
+            with contextlib.suppress(OSError):
                 if found := reads.at(candidate, session):
                     return found
-            except OSError:
-                pass
     if not _SESSION.match(session):
         return None
     for place in places:
