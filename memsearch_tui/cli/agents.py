@@ -227,8 +227,7 @@ def show(name: str, project: str | None, everything: bool) -> int:
     """
     memory, sections = memory_at(project, everything).agent_files.get(name)
     memory.sections = sections
-    output.emit(memory)
-    output.echo(output.style(output.safe(memory.path), "strong"))
+    output.emit(memory, echo=output.style(output.safe(memory.path), "strong"))
     output.echo(
         output.style(f"{engine.agent_file_titles(memory)} · {output.safe(memory.title)}", "dim")
     )
@@ -292,10 +291,8 @@ def import_(names: tuple[str, ...], dry_run: bool, yes: bool) -> int:
         except engine.UsageError as error:  # the section is only a secret
             output.remark(f"! {section.id}: {error}")
     output.emit(
-        {"taken": [{"id": note.id, "path": note.path, "text": note.text} for note in notes]}
-    )
-    output.say(
-        f"{many(len(notes), 'note')} written to {notes[0].path if notes else 'nothing'}: "
-        + " ".join(note.id for note in notes)
+        {"taken": [{"id": note.id, "path": note.path, "text": note.text} for note in notes]},
+        say=f"{many(len(notes), 'note')} written to {notes[0].path if notes else 'nothing'}: "
+        + " ".join(note.id for note in notes),
     )
     return 0 if len(notes) == len(new) else 5

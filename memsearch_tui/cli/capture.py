@@ -34,9 +34,9 @@ def hook(agent: str, event: str) -> int:
 def inbox() -> int:
     """Work off what hooks have left, then list what still waits."""
     state = engine.Memory().capture.inbox()
-    output.emit(state)
-    output.echo(
-        f"{state.captured} captured, {state.already} known already, {state.skipped} trivial"
+    output.emit(
+        state,
+        echo=f"{state.captured} captured, {state.already} known already, {state.skipped} trivial",
     )
     output.echo_each(f"waits  {item.event}: {output.safe(item.reason)}" for item in state.waiting)
     output.echo_each(
@@ -56,10 +56,12 @@ def inbox_retry() -> None:
     """Try events again that could not be read, and summaries that failed."""
     capture = engine.Memory().capture
     count, state = capture.retry(), capture.inbox()
-    output.emit({"retried": count, **to_builtins(state)})
-    output.echo(
-        f"{many(count, 'event')} tried again; {state.captured} captured,"
-        f" {len(state.waiting)} waiting"
+    output.emit(
+        {"retried": count, **to_builtins(state)},
+        echo=(
+            f"{many(count, 'event')} tried again; {state.captured} captured,"
+            f" {len(state.waiting)} waiting"
+        ),
     )
 
 
@@ -76,8 +78,7 @@ def inbox_drop(names: tuple[str, ...], everything: bool, yes: bool) -> None:
         "Forget " + (f"{many(len(names), 'event')}?" if names else "all waiting events?"), yes
     )
     count = engine.Memory().capture.drop(list(names))
-    output.emit({"dropped": count})
-    output.echo(f"{many(count, 'event')} forgotten")
+    output.emit({"dropped": count}, echo=f"{many(count, 'event')} forgotten")
 
 
 #: Name of an outcome on the command line -> its names in the ledger.
@@ -341,5 +342,4 @@ def summarize(plugin: str, agent_name: str) -> None:
     if not text.strip():
         return
     notes = engine.Memory().capture.summarised(plugin.replace("_", "-"), text, agent_name)
-    output.emit({"notes": notes})
-    output.echo(output.safe(notes))
+    output.emit({"notes": notes}, echo=output.safe(notes))

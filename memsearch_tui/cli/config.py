@@ -172,8 +172,9 @@ def config_set(key: str, value: str, project: bool) -> None:
     own = memory.config
     if project:
         file, typed = own.project_file, own.set_in_project(key, value)
-        output.emit({"key": key, "value": typed, "file": str(file)})
-        output.say(f"{key} = {_toml(typed)} in {file}")
+        output.emit(
+            {"key": key, "value": typed, "file": str(file)}, say=f"{key} = {_toml(typed)} in {file}"
+        )
         return
     typed = own.set(key, value)
     warnings = [warning for warning in memory.settings.warnings if f"`{key}`" in warning]

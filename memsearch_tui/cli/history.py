@@ -277,10 +277,12 @@ def evidence_status() -> None:
             for e in found.expiring
         ],
     }
-    output.emit(state)
-    output.echo(
-        f"archived {many(status.turns, 'turn')} in {status.bytes / 1e6:.1f} MB"
-        f" ({status.raw / 1e6:.1f} MB unpacked)"
+    output.emit(
+        state,
+        echo=(
+            f"archived {many(status.turns, 'turn')} in {status.bytes / 1e6:.1f} MB"
+            f" ({status.raw / 1e6:.1f} MB unpacked)"
+        ),
     )
     output.echo(f"notes    {found.live} live, {found.kept} archived only, {found.lost} lost")
     unkept = sum(e.unkept for e in found.expiring)
@@ -307,9 +309,9 @@ def evidence_archive() -> int:
         {
             "kept": archived,
             "failed": [{"where": where, "reason": reason} for where, reason in failed],
-        }
+        },
+        echo=f"{many(archived, 'turn')} archived",
     )
-    output.echo(f"{many(archived, 'turn')} archived")
     output.say_each(
         f"failed: {output.safe(where)}: {output.safe(reason)}" for where, reason in failed[:20]
     )
@@ -337,5 +339,7 @@ def evidence_prune(dry_run: bool, yes: bool) -> None:
     if gone and not dry_run:
         output.confirm(f"Delete {gone} archived conversations{lost}?", yes)
         gone, _ = archive.prune(max_bytes=size, max_days=age)
-    output.emit({"pruned": gone, "only_copies": only, "dry_run": dry_run})
-    output.echo(f"{gone} archived conversations {'would go' if dry_run else 'gone'}{lost}")
+    output.emit(
+        {"pruned": gone, "only_copies": only, "dry_run": dry_run},
+        echo=f"{gone} archived conversations {'would go' if dry_run else 'gone'}{lost}",
+    )

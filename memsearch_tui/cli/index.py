@@ -61,12 +61,14 @@ def index(paths: tuple[str, ...], force: bool, project: str | None, everything: 
     total["seconds"] = round(total["seconds"], 3)
     failed = [item for result in results for item in result.failed]
     reason = next((result.reason for result in results if result.reason), "")
-    output.emit({**total, "failed": failed, "reason": reason, "projects": results})
-    output.echo(
-        f"{many(total['files'], 'file')}, {many(total['entries'], 'entry')},"
-        f" {many(total['chunks'], 'chunk')}; {many(total['changed'], 'file')} read,"
-        f" {many(total['embedded'], 'chunk')} embedded, {total['deleted']} removed in"
-        f" {total['seconds']:.1f} s"
+    output.emit(
+        {**total, "failed": failed, "reason": reason, "projects": results},
+        echo=(
+            f"{many(total['files'], 'file')}, {many(total['entries'], 'entry')},"
+            f" {many(total['chunks'], 'chunk')}; {many(total['changed'], 'file')} read,"
+            f" {many(total['embedded'], 'chunk')} embedded, {total['deleted']} removed in"
+            f" {total['seconds']:.1f} s"
+        ),
     )
     for result in results:
         for warning in result.warnings:
@@ -111,8 +113,10 @@ def watch(paths: tuple[str, ...], project: str | None, everything: bool) -> None
         (indexed, *_) = memory.service.health().projects
         counts = {key: getattr(indexed, key) for key in ("files", "entries", "chunks", "vectors")}
         if counts != last:
-            output.emit({"event": "indexed", **counts})
-            output.echo("  ".join(f"{value} {key}" for key, value in counts.items()))
+            output.emit(
+                {"event": "indexed", **counts},
+                echo="  ".join(f"{value} {key}" for key, value in counts.items()),
+            )
             last = counts
 
 
@@ -196,8 +200,9 @@ def reset(everything: bool, yes: bool) -> None:
     """
     output.confirm("Throw the index away and build it again? (notes stay)", yes)
     projects = memory_at(everything=everything).service.reset()
-    output.emit({"projects": projects})
-    output.say(f"building again in the background: {', '.join(projects)}")
+    output.emit(
+        {"projects": projects}, say=f"building again in the background: {', '.join(projects)}"
+    )
 
 
 @click.group(invoke_without_command=True)

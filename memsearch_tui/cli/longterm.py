@@ -43,10 +43,10 @@ def remember(fact: str, everywhere: bool) -> None:
                 "text": note.text,
                 "by": note.by,
                 "waits": note.waits,
-            }
-        )
-        output.echo(
-            f"written down as note {note.id}, which no session gets before the user releases it"
+            },
+            echo=(
+                f"written down as note {note.id}, which no session gets before the user releases it"
+            ),
         )
         output.say(f"`memsearch review` shows it ({note.waits}, by {note.by})")
         return
@@ -54,10 +54,12 @@ def remember(fact: str, everywhere: bool) -> None:
         output.remark(
             "! there is more than a session gets: raise `longterm.max_tokens`, or forget something"
         )
-    output.emit({"id": note.id, "scope": note.scope or "everywhere", "text": note.text})
-    output.echo(
-        f"remembered for {'every project' if everywhere else project.name}:"
-        f" {output.safe(note.text)}"
+    output.emit(
+        {"id": note.id, "scope": note.scope or "everywhere", "text": note.text},
+        echo=(
+            f"remembered for {'every project' if everywhere else project.name}:"
+            f" {output.safe(note.text)}"
+        ),
     )
     output.say(
         f"`memsearch agents context` shows what sessions get; `memsearch forget {note.id}`"
@@ -95,18 +97,18 @@ def forget(query: tuple[str, ...], dry_run: bool, everything: bool, yes: bool) -
         for match in found
     )
     if not found:
-        output.emit({"forgotten": [], "number": 0})
-        output.say("nothing in the long-term memory matches")
+        output.emit({"forgotten": [], "number": 0}, say="nothing in the long-term memory matches")
         return 1
     if dry_run:
-        output.emit({"would_forget": rows})
-        output.say(f"{len(found)} lines would go")
+        output.emit({"would_forget": rows}, say=f"{len(found)} lines would go")
         return 0
     output.confirm(f"Forget these {len(found)} lines?", yes)
     number = memory.forget(words, found)
-    output.emit({"forgotten": rows, "number": number})
-    output.say(
-        f"{len(found)} lines forgotten - `memsearch longterm restore {number}` brings them back"
+    output.emit(
+        {"forgotten": rows, "number": number},
+        say=(
+            f"{len(found)} lines forgotten - `memsearch longterm restore {number}` brings them back"
+        ),
     )
     return 0
 
@@ -149,8 +151,9 @@ def run(wait: bool, phase: int, session: str, since: str | None) -> int:
             if learned.start(phase=phase, session=session, since=begin)
             else "running already"
         )
-        output.emit({"state": state})
-        output.echo(f"{state} - `memsearch longterm status` shows how it goes")
+        output.emit(
+            {"state": state}, echo=f"{state} - `memsearch longterm status` shows how it goes"
+        )
         return 0
     with output.Progress() as progress:
         report = learned.run(phase=phase, session=session, since=begin, progress=progress.show)
@@ -349,8 +352,10 @@ def review(verdict: str, names: tuple[str, ...], everything: bool, text: str | N
     proposal_id, numbers = _named(names)
     chosen: Literal["accepted", "rejected"] = "accepted" if verdict == "accept" else "rejected"
     decided = learned.decide(chosen, numbers, text=text, proposal=proposal_id)
-    output.emit({"decided": [hunk.number for hunk in decided], "verdict": verdict})
-    output.echo(f"{many(len(decided), 'change')} {verdict}ed")
+    output.emit(
+        {"decided": [hunk.number for hunk in decided], "verdict": verdict},
+        echo=f"{many(len(decided), 'change')} {verdict}ed",
+    )
     return 0
 
 
@@ -395,8 +400,7 @@ def _show_proposal(proposal: engine.Proposal | None) -> None:
 def restore(name: str) -> None:
     """Bring back what was forgotten: a fact by its id, or what `forget` took by its number."""
     count = engine.Memory().longterm.restore(name)
-    output.emit({"restored": count})
-    output.echo("brought back; the next consolidation works it in")
+    output.emit({"restored": count}, echo="brought back; the next consolidation works it in")
 
 
 @longterm.command(
@@ -411,8 +415,7 @@ def mode_(agent: str, session: str, mode: Literal["enabled", "disabled"]) -> Non
     outside.
     """
     engine.Memory().longterm.set_mode(agent, session, mode)
-    output.emit({"agent": agent, "session": session, "mode": mode})
-    output.echo(f"{session} is {mode}")
+    output.emit({"agent": agent, "session": session, "mode": mode}, echo=f"{session} is {mode}")
 
 
 @longterm.command(epilog="\b\nExample:\n  memsearch longterm clear")
@@ -423,5 +426,7 @@ def clear(yes: bool) -> None:
     learned = engine.Memory().longterm
     output.confirm(f"Remove everything in {learned.folder}, and what sessions taught?", yes)
     backup = learned.clear()
-    output.emit({"backup": str(backup) if backup else None})
-    output.echo(f"cleared; the backup is {backup}" if backup else "there was nothing to clear")
+    output.emit(
+        {"backup": str(backup) if backup else None},
+        echo=f"cleared; the backup is {backup}" if backup else "there was nothing to clear",
+    )

@@ -82,8 +82,10 @@ def _utf8() -> None:
         and not sys.flags.utf8_mode
     ):
         # arguments and file names were already decoded by that locale: start again
-        with contextlib.suppress(OSError):
+        try:
             os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])
+        except OSError:
+            pass
     for stream in (sys.stdout, sys.stderr, sys.stdin):
         if (
             isinstance(stream, io.TextIOWrapper)

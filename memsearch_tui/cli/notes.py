@@ -52,9 +52,9 @@ def add(text: str | None, day: str | None) -> None:
     why = note.unconfirmed
     try:
         output.emit(
-            {"entry_id": note.id, "source": note.path, **({"unconfirmed": why} if why else {})}
+            {"entry_id": note.id, "source": note.path, **({"unconfirmed": why} if why else {})},
+            echo=note.id,
         )
-        output.echo(note.id)
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # else the last flush fails, too
         why = f"stdout: {error.strerror}"
@@ -105,8 +105,7 @@ def edit(name: str, text: str | None, hash_: str) -> None:
             output.remark("your text is a draft now: `e` on the note in the app goes on with it")
         raise
     _say_replaced(now)
-    output.emit(note_view(now))
-    output.say(f"entry {now.id} changed - `memsearch undo` takes it back")
+    output.emit(note_view(now), say=f"entry {now.id} changed - `memsearch undo` takes it back")
 
 
 @click.command(
@@ -139,11 +138,11 @@ def delete(names: tuple[str, ...], dry_run: bool, hash_: str, yes: bool) -> None
         output.confirm(f"Delete {len(notes)} {'entry' if len(notes) == 1 else 'entries'}?", yes)
         memory.delete(*notes)  # the versions that were shown
     gone = [note_view(note) for note in notes]
-    output.emit({"deleted": [] if dry_run else gone, "would_delete": gone if dry_run else []})
-    output.say(
-        "nothing was deleted (dry run)"
+    output.emit(
+        {"deleted": [] if dry_run else gone, "would_delete": gone if dry_run else []},
+        say="nothing was deleted (dry run)"
         if dry_run
-        else f"{len(gone)} deleted - `memsearch undo` brings it back"
+        else f"{len(gone)} deleted - `memsearch undo` brings it back",
     )
 
 
@@ -211,10 +210,12 @@ def history(name: str | None, limit: int, diff: bool) -> int:
 def restore(change: int) -> None:
     """Restore the version of an entry before CHANGE (a number from `history`)."""
     record = Memory().restore(change)
-    output.emit({"restored": _change_json(record)})
-    output.say(
-        f"entry {record.entry_id} is as it was before change {change} - `memsearch undo`"
-        " takes this back"
+    output.emit(
+        {"restored": _change_json(record)},
+        say=(
+            f"entry {record.entry_id} is as it was before change {change} - `memsearch undo`"
+            " takes this back"
+        ),
     )
 
 

@@ -1,8 +1,8 @@
 """What commands print: JSON for programs, or text for people.
 
-A command states both forms. With ``--json`` only ``emit`` prints, without it only ``echo`` and
-``say``; a ``remark`` is printed in any case. ``terminal`` prints; this module has the parts that
-need click or msgspec.
+A command states both forms. With ``--json`` only the value of ``emit`` is printed, without it only
+what ``echo`` and ``say`` get, which are parameters of ``emit``, too; a ``remark`` is printed in any
+case. ``terminal`` prints; this module has the parts that need click or msgspec.
 """
 
 from __future__ import annotations
@@ -65,12 +65,21 @@ def json_mode(wanted: bool) -> Iterator[None]:
         _mode["json"] = before
 
 
-def emit(value: Any) -> None:
-    """With ``--json``, print *value*, structs included; an object gets ``schema_version`` first."""
+def emit(value: Any, *, echo: str | None = None, say: str | None = None) -> None:
+    """Print a result.
+
+    Args:
+        value: with ``--json``, structs included; an object gets ``schema_version`` first.
+        echo, say: without ``--json``, to stdout or as a remark to stderr.
+    """
     if is_json():
         if isinstance(value, msgspec.Struct):
             value = msgspec.structs.asdict(value)
         terminal.print_json(msgspec.to_builtins(value, str_keys=True))
+    elif echo is not None:
+        terminal.echo(echo)
+    elif say is not None:
+        remark(say)
 
 
 def echo(text: str = "", *, nl: bool = True) -> None:

@@ -173,8 +173,10 @@ def reject(numbers: tuple[int, ...], page: Page) -> None:
 def undo(page: Page) -> int:
     """Take the last accepted change to PROJECT.md (or USER.md) back."""
     path = memory_at().pages.undo(page)
-    output.emit({"path": path})
-    output.say(f"{output.safe(path)} is as it was before" if path else "nothing to take back")
+    output.emit(
+        {"path": path},
+        say=f"{output.safe(path)} is as it was before" if path else "nothing to take back",
+    )
     return 0 if path else 1
 
 
@@ -199,11 +201,11 @@ def trust(yes: bool, page: Page) -> int:
             yes,
         )
         pages.release(page, strange)
-    output.emit({"released": len(strange)})
-    output.say(
-        f"{many(len(strange), 'line')} released: sessions may get them"
+    output.emit(
+        {"released": len(strange)},
+        say=f"{many(len(strange), 'line')} released: sessions may get them"
         if strange
-        else "there is no line that you have not accepted"
+        else "there is no line that you have not accepted",
     )
     return 0 if strange else 1
 
@@ -235,8 +237,10 @@ def propose(name: str, dry_run: bool, take_out: bool, yes: bool, profile: bool) 
     pages = memory_at().pages
     if take_out:
         done = pages.withdraw(name)
-        output.emit({"changed": [patch.path for patch in done]})
-        output.say(f"{name} is as it was" if done else f"{name} has no text of ours")
+        output.emit(
+            {"changed": [patch.path for patch in done]},
+            say=f"{name} is as it was" if done else f"{name} has no text of ours",
+        )
         return 0 if done else 1
     patch = pages.proposed(name, ("project", "user") if profile else ("project",))
     output.echo_each(output.safe(line) for line in _diff(patch))
@@ -367,8 +371,7 @@ def compact(
     planned = compact.plan
     _print_plan(planned)
     if dry_run:
-        output.emit({"would": _plan_json(planned)})
-        output.say("nothing was asked, and nothing written")
+        output.emit({"would": _plan_json(planned)}, say="nothing was asked, and nothing written")
         return
     folder = compact.folder(output_dir)
     with output.Progress() as progress:
@@ -394,9 +397,9 @@ def _print_digest(digest: Any, note: engine.Note, planned: Any) -> None:
             "input_tokens": digest.input_tokens,
             "output_tokens": digest.output_tokens,
             "plan": _plan_json(planned),
-        }
+        },
+        echo=output.safe(digest.text),
     )
-    output.echo(output.safe(digest.text))
     if digest.unsourced:
         output.say(f"note: {many(digest.unsourced, 'line')} of it name no note that they come from")
     if digest.input_tokens:

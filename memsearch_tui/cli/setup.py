@@ -59,8 +59,7 @@ def service() -> None:
 def service_start() -> None:
     """Start it now."""
     state = engine.Memory().service.status()
-    output.emit(state)
-    output.say(f"running, pid {state.pid}")
+    output.emit(state, say=f"running, pid {state.pid}")
 
 
 @service.command("stop", epilog="\b\nExample:\n  memsearch service stop")
@@ -68,8 +67,7 @@ def service_start() -> None:
 def service_stop() -> None:
     """Stop it; nothing is lost, the next command starts it again."""
     stopped = engine.Memory().service.stop()
-    output.emit({"stopped": stopped})
-    output.say("stopped" if stopped else "it was not running")
+    output.emit({"stopped": stopped}, say="stopped" if stopped else "it was not running")
 
 
 @service.command("status", epilog="\b\nExample:\n  memsearch service status --json")
@@ -188,9 +186,9 @@ def project_forget(name: str, yes: bool) -> None:
                 "root": gone.root,
                 "memory": gone.memory,
             }
-        }
+        },
+        say=f"{output.safe(gone.root)} is forgotten; working in it makes it known again",
     )
-    output.say(f"{output.safe(gone.root)} is forgotten; working in it makes it known again")
 
 
 @click.command(
@@ -234,8 +232,7 @@ def completion(shell: str) -> None:
 @as_json
 def version() -> None:
     """Print the version."""
-    output.emit({"version": engine.__version__})
-    output.echo(engine.__version__)
+    output.emit({"version": engine.__version__}, echo=engine.__version__)
 
 
 @click.command(

@@ -179,8 +179,10 @@ def _pack(
         output.emit({"notes": [_planned_json(one) for one in planned or ()], "dry_run": True})
         return _SOME_REFUSED if refused else 0
     made = sharing.pack(path, planned)
-    output.emit({"path": made.path, "notes": made.notes, "hash": made.hash, "dry_run": False})
-    output.echo(f"{output.safe(made.path)}: {many(made.notes, 'note')}, hash {made.hash}")
+    output.emit(
+        {"path": made.path, "notes": made.notes, "hash": made.hash, "dry_run": False},
+        echo=f"{output.safe(made.path)}: {many(made.notes, 'note')}, hash {made.hash}",
+    )
     output.say(
         f"whoever gets it: `memsearch agents import {output.safe(made.path)}`, and compares the"
         " hash with you"

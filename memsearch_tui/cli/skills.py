@@ -96,10 +96,12 @@ def distill(plugin: str, provider: str, model: str, force: bool) -> int:
 def add(name: str, description: str, body_file: TextIO) -> None:
     """Write a draft by hand."""
     candidate = memory_at().skills.add(name, description, body_file.read())
-    output.emit(_json(candidate))
-    output.say(
-        f"{candidate.name} is drafted in {output.safe(candidate.path)} - `memsearch skills"
-        f" install {candidate.name}`"
+    output.emit(
+        _json(candidate),
+        say=(
+            f"{candidate.name} is drafted in {output.safe(candidate.path)} - `memsearch skills"
+            f" install {candidate.name}`"
+        ),
     )
 
 
@@ -192,8 +194,7 @@ def _evidence(item: SkillCandidate) -> list[str]:
 def show(name: str) -> None:
     """Show a draft, the notes that it rests on, and where it is installed."""
     item = memory_at().skills.get(name)
-    output.emit({**_json(item), "text": item.text})
-    output.echo(output.safe(item.text.rstrip()))
+    output.emit({**_json(item), "text": item.text}, echo=output.safe(item.text.rstrip()))
     output.say(
         f"{item.state}; {output.safe(item.path)}"
         + (f"; from {', '.join(item.sources)}" if item.sources else "")
@@ -262,8 +263,10 @@ def uninstall(name: str) -> int:
     where it is.
     """
     done = memory_at().skills.uninstall(name)
-    output.emit({"changed": done})
-    output.say("\n".join(f"removed: {output.safe(path)}" for path in done) or "nothing to remove")
+    output.emit(
+        {"changed": done},
+        say="\n".join(f"removed: {output.safe(path)}" for path in done) or "nothing to remove",
+    )
     return 0 if done else 1
 
 
@@ -284,8 +287,9 @@ def remove(name: str, yes: bool) -> None:
         yes,
     )
     found.remove(name)
-    output.emit({"removed": name})
-    output.say(f"{name} is gone - `memsearch skills restore {name}` brings it back")
+    output.emit(
+        {"removed": name}, say=f"{name} is gone - `memsearch skills restore {name}` brings it back"
+    )
 
 
 @skills.command(epilog="\b\nExample:\n  memsearch skills restore release-notes")
@@ -294,8 +298,7 @@ def remove(name: str, yes: bool) -> None:
 def restore(name: str) -> None:
     """Bring a draft back that was removed."""
     item = memory_at().skills.restore(name)
-    output.emit(_json(item))
-    output.say(f"{name} is back: {output.safe(item.path)}")
+    output.emit(_json(item), say=f"{name} is back: {output.safe(item.path)}")
 
 
 def _json(item: SkillCandidate) -> dict[str, object]:

@@ -100,8 +100,10 @@ def remove() -> None:
     remote = syncing.state(elsewhere=False).remote
     if remote:
         syncing.remove()
-    output.emit({"removed": remote})
-    output.say(f"{output.safe(remote)} is no longer used" if remote else "there is no remote")
+    output.emit(
+        {"removed": remote},
+        say=f"{output.safe(remote)} is no longer used" if remote else "there is no remote",
+    )
 
 
 @sync.command(
@@ -124,10 +126,12 @@ def rewrite(yes: bool) -> None:
         yes,
     )
     syncing.rewrite()
-    output.emit({"rewritten": remote})
-    output.say(
-        "done; on each of the other machines: `memsearch sync --rejoin`. On the server: `git gc"
-        " --prune=now`"
+    output.emit(
+        {"rewritten": remote},
+        say=(
+            "done; on each of the other machines: `memsearch sync --rejoin`. On the server: `git gc"
+            " --prune=now`"
+        ),
     )
 
 
@@ -166,8 +170,7 @@ def attach(name: str, folder: str) -> None:
     connected without it.
     """
     found = engine.Memory().sync.attach(name, folder)
-    output.emit({"project": found, "folder": folder})
-    output.say("`memsearch sync` fetches its notes")
+    output.emit({"project": found, "folder": folder}, say="`memsearch sync` fetches its notes")
 
 
 def _say_round(syncing: engine.Sync, done: engine.SyncRound) -> int:
@@ -275,8 +278,10 @@ def conflicts(
         memory.conflicts.decide(conflict, keep, text)
     else:
         memory.review.decide(cases[0], keep != "other", text)
-    output.emit({"decided": conflict.id, "keep": "text" if text else keep})
-    output.echo("decided - `memsearch undo` takes it back")
+    output.emit(
+        {"decided": conflict.id, "keep": "text" if text else keep},
+        echo="decided - `memsearch undo` takes it back",
+    )
     return 0
 
 

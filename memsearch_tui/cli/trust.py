@@ -92,18 +92,21 @@ def secrets_scrub(text: str | None, rule: str, entry: str, dry_run: bool, yes: b
         raise engine.UsageError("no text was given", "`--text -` reads it from stdin")
     wanted = ours.wanted(text=text or "", rule=rule, entry=entry)
     if not wanted:
-        output.emit({"changed": [], "left": [], "others": [], "looked_at": 0})
-        output.say("no secret found")
+        output.emit(
+            {"changed": [], "left": [], "others": [], "looked_at": 0}, say="no secret found"
+        )
         return 1
     with output.Progress() as progress:
         seen = ours.survey(wanted, progress.show)
         progress.close()
         _say_places(seen.left, seen.others)
         if dry_run or not seen.left:
-            output.emit(seen)
-            output.say(
-                f"{many(len(wanted), 'secret')} in {len(seen.left)} places of ours,"
-                f" {seen.looked_at} looked at"
+            output.emit(
+                seen,
+                say=(
+                    f"{many(len(wanted), 'secret')} in {len(seen.left)} places of ours,"
+                    f" {seen.looked_at} looked at"
+                ),
             )
             return 0 if seen.left else 1
         output.confirm(
@@ -172,8 +175,7 @@ def secrets_allow(fingerprints: tuple[str, ...], off: bool) -> None:
     for fingerprint in fingerprints:
         ours.allow(fingerprint, off=off)
     fine = sorted(ours.allowed())
-    output.emit({"allowed": fine})
-    output.echo(f"{len(fine)} allowed")
+    output.emit({"allowed": fine}, echo=f"{len(fine)} allowed")
 
 
 @click.group()
@@ -232,8 +234,10 @@ def trust_accept(names: tuple[str, ...], files: tuple[str, ...]) -> None:
     """
     memory = engine.Memory()
     done = memory.trust.accept(_contradicting(memory, names, files))
-    output.emit({"entries": [{"entry_id": entry.id, "marks": entry.marks} for entry in done]})
-    output.echo(f"{many(len(done), 'note')} accepted as the file has them")
+    output.emit(
+        {"entries": [{"entry_id": entry.id, "marks": entry.marks} for entry in done]},
+        echo=f"{many(len(done), 'note')} accepted as the file has them",
+    )
 
 
 @trust.command(
@@ -345,9 +349,10 @@ def trust_release(
         count, paths = waiting.release_author(author)
     else:
         count = waiting.release_folder() if here else waiting.release_files(paths)
-    output.emit({"released": count, "files": paths})
-    output.echo(
-        f"{many(count, 'note')} released" + (f", of {many(len(paths), 'file')}" if author else "")
+    output.emit(
+        {"released": count, "files": paths},
+        echo=f"{many(count, 'note')} released"
+        + (f", of {many(len(paths), 'file')}" if author else ""),
     )
 
 
@@ -370,11 +375,13 @@ def _decide(names: tuple[str, ...], verdict: Literal["release", "hold"]) -> None
     targets = [memory.files.section(name).target for name in names]
     waiting = memory.trust
     done = waiting.release(targets) if verdict == "release" else waiting.quarantine(targets)
-    output.emit({"entries": [{"entry_id": entry.id, "marks": entry.marks} for entry in done]})
-    output.echo(
-        f"{len(done)} {'released' if verdict == 'release' else 'quarantined'} - `memsearch"
-        " undo`"
-        " takes it back"
+    output.emit(
+        {"entries": [{"entry_id": entry.id, "marks": entry.marks} for entry in done]},
+        echo=(
+            f"{len(done)} {'released' if verdict == 'release' else 'quarantined'} - `memsearch"
+            " undo`"
+            " takes it back"
+        ),
     )
 
 
@@ -397,9 +404,9 @@ def trust_sources(name: str) -> None:
             "entry_id": entry.id,
             "sources": classes,
             "trust": entry.marks.get("trust", classes[-1]),
-        }
+        },
+        echo=f"{', '.join(classes)}; trusted as {entry.marks.get('trust', classes[-1])}",
     )
-    output.echo(f"{', '.join(classes)}; trusted as {entry.marks.get('trust', classes[-1])}")
 
 
 @click.command(
@@ -441,8 +448,10 @@ def repair(names: tuple[str, ...], yes: bool, everything: bool, project: str | N
     output.confirm(f"Mend these {len(found)}?", yes)
     for case in found:
         queue.decide(case, True)
-    output.emit({"mended": [case.subject.id for case in found]})
-    output.echo(f"{len(found)} mended - `memsearch undo` takes back one at a time")
+    output.emit(
+        {"mended": [case.subject.id for case in found]},
+        echo=f"{len(found)} mended - `memsearch undo` takes back one at a time",
+    )
     return 0
 
 
