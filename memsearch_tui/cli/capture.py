@@ -114,13 +114,15 @@ def coverage(since: str | None, listed: str | None) -> int:
     state = capture.coverage(day)
     if listed:
         rows = capture.missed(_OUTCOMES[listed])
-        output.emit({"turns": rows})
-        output.echo_each(
-            (
-                f"{missed.day}  {missed.agent:12s} {missed.session[:13]}  {missed.turn[:13]} "
-                f" {missed.reason or listed}"
-            )
-            for missed in rows
+        output.emit(
+            {"turns": rows},
+            echo=(
+                (
+                    f"{missed.day}  {missed.agent:12s} {missed.session[:13]}  {missed.turn[:13]} "
+                    f" {missed.reason or listed}"
+                )
+                for missed in rows
+            ),
         )
         return 0 if rows else 1
     output.emit(state)

@@ -58,12 +58,14 @@ def config_list(which: str, bare: bool, default_collection: str | None) -> None:
         return
     settings = own.load()
     rows = {key: _value(settings, key) for key in own.types()}
-    output.emit({"settings": rows, "file": str(memory.home.config), "warnings": settings.warnings})
-    output.echo_each(
-        f"{key:28s} = {_toml(rows[key]):24s} {output.style('# ' + kind, 'dim')}"
-        for key, kind in own.types().items()
+    output.emit(
+        {"settings": rows, "file": str(memory.home.config), "warnings": settings.warnings},
+        echo=(
+            f"{key:28s} = {_toml(rows[key]):24s} {output.style('# ' + kind, 'dim')}"
+            for key, kind in own.types().items()
+        ),
+        say=(f"warning: {output.safe(warning)}" for warning in settings.warnings),
     )
-    output.say_each(f"warning: {output.safe(warning)}" for warning in settings.warnings)
 
 
 def _nested(own: engine.Configuration, which: str, collection: str | None, json_: bool) -> None:

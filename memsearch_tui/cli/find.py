@@ -244,8 +244,7 @@ def explain_absence(memory: engine.Memory, query: str, name: str) -> int:
         name: the note's id.
     """
     found = memory.queries.why_not(query, name)
-    output.emit(found)
-    output.echo_each(f"- {output.safe(reason)}" for reason in found.reasons)
+    output.emit(found, echo=(f"- {output.safe(reason)}" for reason in found.reasons))
     return 0
 
 
@@ -348,14 +347,16 @@ def days(limit: int, project: str | None, everything: bool) -> int:
         for file in files
     ]
     copies = memory.files.copies()
-    output.emit({"days": rows, "copies": [{"source": path, "of": of} for path, of in copies]})
-    output.echo_each(
-        f"{row['day']}  {row['entries']:4d}  {output.style(output.safe(row['source']), 'dim')}"
-        for row in rows
-    )
-    output.say_each(
-        f"a copy of {os.path.basename(of)}, searched only: {output.safe(path)}"
-        for path, of in copies
+    output.emit(
+        {"days": rows, "copies": [{"source": path, "of": of} for path, of in copies]},
+        echo=(
+            f"{row['day']}  {row['entries']:4d}  {output.style(output.safe(row['source']), 'dim')}"
+            for row in rows
+        ),
+        say=(
+            f"a copy of {os.path.basename(of)}, searched only: {output.safe(path)}"
+            for path, of in copies
+        ),
     )
     return output.exit_code(
         rows,

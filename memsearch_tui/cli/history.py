@@ -311,9 +311,9 @@ def evidence_archive() -> int:
             "failed": [{"where": where, "reason": reason} for where, reason in failed],
         },
         echo=f"{many(archived, 'turn')} archived",
-    )
-    output.say_each(
-        f"failed: {output.safe(where)}: {output.safe(reason)}" for where, reason in failed[:20]
+        say=(
+            f"failed: {output.safe(where)}: {output.safe(reason)}" for where, reason in failed[:20]
+        ),
     )
     return 5 if failed else 0
 

@@ -47,8 +47,8 @@ def remember(fact: str, everywhere: bool) -> None:
             echo=(
                 f"written down as note {note.id}, which no session gets before the user releases it"
             ),
+            say=f"`memsearch review` shows it ({note.waits}, by {note.by})",
         )
-        output.say(f"`memsearch review` shows it ({note.waits}, by {note.by})")
         return
     if note.id not in memory.longterm.injected_text():
         output.remark(
@@ -60,10 +60,10 @@ def remember(fact: str, everywhere: bool) -> None:
             f"remembered for {'every project' if everywhere else project.name}:"
             f" {output.safe(note.text)}"
         ),
-    )
-    output.say(
-        f"`memsearch agents context` shows what sessions get; `memsearch forget {note.id}`"
-        " takes it out again"
+        say=(
+            f"`memsearch agents context` shows what sessions get; `memsearch forget {note.id}`"
+            " takes it out again"
+        ),
     )
 
 
@@ -211,8 +211,7 @@ def _print_report(report: Any) -> None:
 def status(everything: bool) -> int:
     """What is on, what was done, what waits, and why sessions were not read."""
     state = engine.Memory().longterm.status()
-    output.emit(state)
-    output.say_each(f"! {problem}" for problem in state.problems)
+    output.emit(state, say=(f"! {problem}" for problem in state.problems))
     output.echo(
         f"memories   {state.memories}  ({state.today_tokens:,} of {state.daily_tokens:,} tokens"
         " used today)"
@@ -274,10 +273,13 @@ def show(name: str, text: bool, everything: bool, forgotten: bool) -> int:
     rows = learned.overview(forgotten=forgotten, everything=everything)
     facts = [] if forgotten else engine.Memory(memory.place.root, everything=everything).facts()
     trash = learned.trash() if forgotten else []
-    output.emit({"memories": rows, "notes": facts, "forgotten_by_hand": trash})
-    output.echo_each(
-        f"{fact.id}  noted by you{'' if fact.scope else ', everywhere'}: {output.safe(fact.text)}"
-        for fact in facts
+    output.emit(
+        {"memories": rows, "notes": facts, "forgotten_by_hand": trash},
+        echo=(
+            f"{fact.id}  noted by you{'' if fact.scope else ', everywhere'}:"
+            f" {output.safe(fact.text)}"
+            for fact in facts
+        ),
     )
     for row in rows:
         end = "pinned" if row.pinned else f"forgotten on {row.forget_on}"
@@ -309,9 +311,12 @@ def show(name: str, text: bool, everything: bool, forgotten: bool) -> int:
 
 def _show_documents(learned: engine.LongTerm, everything: bool) -> int:
     texts = learned.documents(everything=everything)
-    output.emit({"files": texts, "folder": str(learned.folder)})
-    output.echo_each(
-        f"{name}\n{'-' * len(name)}\n{output.safe(text).strip()}\n" for name, text in texts.items()
+    output.emit(
+        {"files": texts, "folder": str(learned.folder)},
+        echo=(
+            f"{name}\n{'-' * len(name)}\n{output.safe(text).strip()}\n"
+            for name, text in texts.items()
+        ),
     )
     return 0 if any(text.strip() for text in texts.values()) else 1
 

@@ -150,10 +150,12 @@ def _step(name: str | None, everything: bool, *, back: bool) -> int:
     memory = Memory()
     changes = (memory.undo if back else memory.redo)(name or "", everywhere=everything)
     verb = "undone" if back else "redone"
-    output.emit({verb: [_change_json(change) for change in changes]})
-    output.say_each(
-        f"{verb}: {change.op} of {change.entry_id} ({output.clip(change.title, 60)})"
-        for change in changes
+    output.emit(
+        {verb: [_change_json(change) for change in changes]},
+        say=(
+            f"{verb}: {change.op} of {change.entry_id} ({output.clip(change.title, 60)})"
+            for change in changes
+        ),
     )
     if not changes:
         output.remark(

@@ -165,10 +165,12 @@ def _decide(staleness: engine.Staleness, names: tuple[str, ...], decision: str) 
             problem = error
             break
     output.emit(
-        {"notes": [{"entry_id": note.id, "hash": note.hash, "marks": note.marks} for note in notes]}
-    )
-    output.say_each(
-        f"{note.id}: {words} - `memsearch undo {note.id}` takes it back" for note in notes
+        {
+            "notes": [
+                {"entry_id": note.id, "hash": note.hash, "marks": note.marks} for note in notes
+            ]
+        },
+        say=(f"{note.id}: {words} - `memsearch undo {note.id}` takes it back" for note in notes),
     )
     if problem is not None:
         raise problem

@@ -65,21 +65,19 @@ def json_mode(wanted: bool) -> Iterator[None]:
         _mode["json"] = before
 
 
-def emit(value: Any, *, echo: str | None = None, say: str | None = None) -> None:
+def emit(value: Any, *, echo: str | Iterable[str] = (), say: str | Iterable[str] = ()) -> None:
     """Print a result.
 
     Args:
         value: with ``--json``, structs included; an object gets ``schema_version`` first.
-        echo, say: without ``--json``, to stdout or as a remark to stderr.
+        echo, say: without ``--json``, a text or lines to stdout, then as remarks to stderr.
     """
     if is_json():
         if isinstance(value, msgspec.Struct):
             value = msgspec.structs.asdict(value)
         terminal.print_json(msgspec.to_builtins(value, str_keys=True))
-    elif echo is not None:
-        terminal.echo(echo)
-    elif say is not None:
-        remark(say)
+    echo_each([echo] if isinstance(echo, str) else echo)
+    say_each([say] if isinstance(say, str) else say)
 
 
 def echo(text: str = "", *, nl: bool = True) -> None:

@@ -150,13 +150,15 @@ def project(everything: bool) -> None:
         }
         for p in (memory.known() if everything else [memory.project])
     ]
-    output.emit({"projects": rows} if everything else rows[0])
-    output.echo_each(
-        (
-            f"{output.safe(row['name'])}  {row['collection']}\n  {output.safe(row['root'])}\n "
-            f" {output.safe(row['memory'])}"
-        )
-        for row in rows
+    output.emit(
+        {"projects": rows} if everything else rows[0],
+        echo=(
+            (
+                f"{output.safe(row['name'])}  {row['collection']}\n  {output.safe(row['root'])}\n "
+                f" {output.safe(row['memory'])}"
+            )
+            for row in rows
+        ),
     )
 
 

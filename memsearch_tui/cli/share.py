@@ -182,10 +182,10 @@ def _pack(
     output.emit(
         {"path": made.path, "notes": made.notes, "hash": made.hash, "dry_run": False},
         echo=f"{output.safe(made.path)}: {many(made.notes, 'note')}, hash {made.hash}",
-    )
-    output.say(
-        f"whoever gets it: `memsearch agents import {output.safe(made.path)}`, and compares the"
-        " hash with you"
+        say=(
+            f"whoever gets it: `memsearch agents import {output.safe(made.path)}`, and compares the"
+            " hash with you"
+        ),
     )
     return _SOME_REFUSED if refused else 0
 

@@ -56,10 +56,10 @@ def distill(plugin: str, provider: str, model: str, force: bool) -> int:
         model=model,
         force=force or bool(provider),
     )
-    output.emit(result)
-    output.echo_each(f"+ {name}" for name in result.names)
-    output.say_each(
-        f"! {output.safe(name)}: {output.safe(why)}" for name, why in result.refused.items()
+    output.emit(
+        result,
+        echo=(f"+ {name}" for name in result.names),
+        say=(f"! {output.safe(name)}: {output.safe(why)}" for name, why in result.refused.items()),
     )
     if result.names:
         output.say(
@@ -194,10 +194,11 @@ def _evidence(item: SkillCandidate) -> list[str]:
 def show(name: str) -> None:
     """Show a draft, the notes that it rests on, and where it is installed."""
     item = memory_at().skills.get(name)
-    output.emit({**_json(item), "text": item.text}, echo=output.safe(item.text.rstrip()))
-    output.say(
-        f"{item.state}; {output.safe(item.path)}"
-        + (f"; from {', '.join(item.sources)}" if item.sources else "")
+    output.emit(
+        {**_json(item), "text": item.text},
+        echo=output.safe(item.text.rstrip()),
+        say=f"{item.state}; {output.safe(item.path)}"
+        + (f"; from {', '.join(item.sources)}" if item.sources else ""),
     )
     output.say_each(f"installed: {output.safe(path)}" for path in item.installed)
     output.say_each(f"! {problem}" for problem in [*_evidence(item), *item.problems])
