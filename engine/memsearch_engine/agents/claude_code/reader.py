@@ -35,6 +35,7 @@ import msgspec
 
 from memsearch_engine.agents.transcripts.jsonl import (
     JsonlConversation,
+    LinkedLine,
     LinkedScanner,
     turns_of_sub_agent,
 )
@@ -110,15 +111,9 @@ _SERVER_SIDE = (
 )
 
 
-class _Line(msgspec.Struct):
-    """The fields that the reader needs, of any type because files are untrusted.
+class _Line(LinkedLine):
+    """The fields that the reader needs. Other fields are skipped."""
 
-    Other fields are skipped.
-    """
-
-    type: Any = None
-    uuid: Any = None
-    parentUuid: Any = None
     promptId: Any = None
     promptSource: Any = None
     turnOrigin: Any = None
@@ -127,14 +122,8 @@ class _Line(msgspec.Struct):
     attachment: Any = None
     isMeta: Any = None
     isCompactSummary: Any = None
-    isSidechain: Any = None
     isApiErrorMessage: Any = None
     toolUseResult: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-    timestamp: Any = None
-    sessionId: Any = None
-    cwd: Any = None
-    gitBranch: Any = None
-    version: Any = None
     message: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
     def fields(self) -> dict[str, Any]:

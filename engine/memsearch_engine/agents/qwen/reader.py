@@ -25,7 +25,7 @@ from typing import Any
 
 import msgspec
 
-from memsearch_engine.agents.transcripts.jsonl import LinkedScanner, WithSubAgents
+from memsearch_engine.agents.transcripts.jsonl import LinkedLine, LinkedScanner, WithSubAgents
 from memsearch_engine.agents.transcripts.model import (
     ToolCall,
     Turn,
@@ -61,20 +61,11 @@ _SKILL_PATHS = "Important: ALWAYS resolve absolute paths from this base director
 _ANSWERED, _REFUSED = "api_response", "api_error"
 
 
-class _Line(msgspec.Struct):
-    """The fields that the reader needs, of any type because files are untrusted."""
+class _Line(LinkedLine):
+    """The fields that the reader needs."""
 
-    type: Any = None
     subtype: Any = None
-    uuid: Any = None
-    parentUuid: Any = None
-    sessionId: Any = None
-    timestamp: Any = None
     provenance: Any = None
-    cwd: Any = None
-    gitBranch: Any = None
-    version: Any = None
-    isSidechain: Any = None
     systemPayload: Any = None
     toolCallResult: Any = None
     usageMetadata: Any = None

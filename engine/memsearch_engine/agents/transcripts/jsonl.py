@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -130,6 +130,20 @@ class LinkedScanner(Scanner):
     def _root(self, parent: str | None) -> str | None:
         # lines without an id are stored under ""
         return self._roots.get(parent, parent) if parent else parent
+
+
+class LinkedLine(msgspec.Struct):
+    """What Claude Code and Qwen Code write in each line; of any type, as files are untrusted."""
+
+    type: Any = None
+    uuid: Any = None
+    parentUuid: Any = None
+    isSidechain: Any = None
+    timestamp: Any = None
+    sessionId: Any = None
+    cwd: Any = None
+    gitBranch: Any = None
+    version: Any = None
 
 
 def replaced_turns(
