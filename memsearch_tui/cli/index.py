@@ -237,13 +237,12 @@ def models_pull(name: str) -> None:
     models = engine.Memory().models
     folder = models.pull(name)
     output.emit({"model": name, "folder": str(folder)})
-    if any(model.name == name and model.beside for model in models.known()):
-        output.remark(
-            f"{name} is in {folder}: it is asked beside the installed model (`search.models one`"
-            " ends that)"
-        )
-    else:
-        output.remark(f"{name} is in {folder} - `memsearch models use {name}` switches to it")
+    output.remark(
+        f"{name} is in {folder}: it is asked beside the installed model (`search.models one`"
+        " ends that)"
+        if any(model.name == name and model.beside for model in models.known())
+        else f"{name} is in {folder} - `memsearch models use {name}` switches to it"
+    )
 
 
 @models.command(

@@ -282,9 +282,8 @@ def show(name: str, text: bool, everything: bool, forgotten: bool) -> int:
         ),
     )
     for row in rows:
-        end = "pinned" if row.pinned else f"forgotten on {row.forget_on}"
-        if forgotten:
-            end = f"restore until {row.gone_on}"
+        kept = "pinned" if row.pinned else f"forgotten on {row.forget_on}"
+        end = f"restore until {row.gone_on}" if forgotten else kept
         used = f"cited {row.cited}, read {row.read}"
         output.echo(
             f"{row.id}  {row.made} "

@@ -47,13 +47,12 @@ def secrets_scan(everything: bool) -> int:
             f"{finding.rule:20s} {finding.fingerprint}  {output.safe(place)}"
             + (f"  entry {finding.entry_id}" if finding.entry_id else "")
         )
-    if found:
-        output.say(
-            f"{len(found)} found - `memsearch secrets scrub` removes them everywhere; "
-            "`memsearch secrets allow FINGERPRINT` marks one as no secret"
-        )
-    else:
-        output.say("no secret found")
+    output.say(
+        f"{len(found)} found - `memsearch secrets scrub` removes them everywhere; "
+        "`memsearch secrets allow FINGERPRINT` marks one as no secret"
+        if found
+        else "no secret found"
+    )
     return 1 if found else 0
 
 

@@ -299,11 +299,10 @@ def set_values(home: Home, raw: dict[str, str]) -> dict[str, Any]:
                 f"unknown setting `{key}`", "`memsearch config list` shows them all"
             )
         _check_agent(key)
+        # memsearch's name of a type is translated when it is read
         is_type = key.startswith("llm.providers.") and key.endswith(".type")
-        if is_type and text in compatibility.PROVIDER_TYPES:
-            values[key] = text  # memsearch's name, which is translated when it is read
-        else:
-            values[key] = _parse_value(key, text, hint)
+        is_known = is_type and text in compatibility.PROVIDER_TYPES
+        values[key] = text if is_known else _parse_value(key, text, hint)
     home.ensure()
     _write(
         Path(os.path.realpath(home.config)), values, private=True

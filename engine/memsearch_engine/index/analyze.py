@@ -132,10 +132,7 @@ def terms(text: str) -> list[str]:
     """Return all terms of *text* in order, with repeats."""
     found: list[str] = []
     for token in _TOKEN.findall(plain(text)):
-        if is_unspaced(token[0]):
-            found.extend(_bigrams(token))
-        else:
-            found.extend(_token_terms(token))
+        found.extend(_bigrams(token) if is_unspaced(token[0]) else _token_terms(token))
     return found
 
 

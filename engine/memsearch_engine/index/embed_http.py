@@ -299,9 +299,8 @@ def _retry_after(header: str, body: str, otherwise: float) -> float:
         body: the answer, which may contain Google's ``RetryInfo``.
         otherwise: the result if neither has a value.
     """
-    asked = otherwise
-    if found := _RETRY_DELAY.search(body):
-        asked = float(found[1])
+    found = _RETRY_DELAY.search(body)
+    asked = float(found[1]) if found else otherwise
     try:
         asked = float(header)
     except ValueError:

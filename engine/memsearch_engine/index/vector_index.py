@@ -202,9 +202,7 @@ class VectorIndex:
 
         They belong to models that are no longer used, or to versions before 0.5.
         """
-        if self.server is None:
-            return []
-        return self.server.drop_others(self._home, {self._name})
+        return self.server.drop_others(self._home, {self._name}) if self.server else []
 
     # -- state
 

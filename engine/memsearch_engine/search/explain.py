@@ -80,8 +80,10 @@ def why_not(
     if place:
         how = "" if place <= _SHOWN else ": raise -k"
         reasons.insert(0, f"it is there, as hit {place} of the {answer.mode} answer{how}")
-    elif answer.mode != "lexical":
-        reasons.append(f"{len(answer.hits)} other notes are nearer in meaning or share rarer words")
     else:
-        reasons.append(f"only words were compared ({answer.reason or 'lexical mode'})")
+        reasons.append(
+            f"only words were compared ({answer.reason or 'lexical mode'})"
+            if answer.mode == "lexical"
+            else f"{len(answer.hits)} other notes are nearer in meaning or share rarer words"
+        )
     return Absence(entry.id, request.raw, place, answer.mode, shared, reasons)

@@ -272,9 +272,7 @@ class Branches:
             }
         except (KeyError, ValueError):
             return None
-        if len(found) != 1:
-            return None
-        return found.pop() in self._reachable
+        return found.pop() in self._reachable if len(found) == 1 else None
 
     @cached_property
     def _mainline(self) -> set[bytes]:

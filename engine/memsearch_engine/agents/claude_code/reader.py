@@ -492,6 +492,6 @@ class Reader(FileReader):
         if Path(where.path).name.startswith(_SUB_AGENT_FILE):
             return _SubAgentConversation(where, cache)
         found = ClaudeConversation(where, cache)
-        if not found.ids and found.has_sidechain:  # a sub-agent's file under another name
-            return _SubAgentConversation(where)
-        return found
+        # a sub-agent's file under another name
+        is_of_sub_agent = not found.ids and found.has_sidechain
+        return _SubAgentConversation(where) if is_of_sub_agent else found

@@ -86,9 +86,7 @@ def _words(message: dict[str, Any]) -> str:
     words = typed[1] if typed else opening
     if command := _COMMAND.fullmatch(words):
         words = f"/{command[1]} {command[2]}"
-    if words.strip():
-        return words
-    return attached(blocks)
+    return words if words.strip() else attached(blocks)
 
 
 def _input(given: Any) -> str:
