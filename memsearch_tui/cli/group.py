@@ -43,9 +43,7 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """Import a command; None for an unknown name."""
-        if name in self.table:
-            return loaded(self.table[name])
-        return super().get_command(ctx, name)
+        return loaded(self.table[name]) if name in self.table else super().get_command(ctx, name)
 
     def elsewhere(self, name: str) -> list[str]:
         """Return the full names of commands in other groups that are called *name*."""

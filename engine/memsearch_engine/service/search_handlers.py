@@ -304,6 +304,4 @@ class SearchHandlers:
 
 def _request(request: dict[str, Any] | None, query: str, **options: Any) -> SearchRequest:
     """Return the typed request of a client. Clients of protocol 1 send the query as text."""
-    if request is None:
-        return parse(query, **options)
-    return msgspec.convert(request, SearchRequest)
+    return parse(query, **options) if request is None else msgspec.convert(request, SearchRequest)

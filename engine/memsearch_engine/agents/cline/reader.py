@@ -66,9 +66,7 @@ def _cwd(path: Path) -> str:
 
 def _blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
     content = message.get("content")
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}]
-    return tables_of(content)
+    return [{"type": "text", "text": content}] if isinstance(content, str) else tables_of(content)
 
 
 def _words(message: dict[str, Any]) -> str:
