@@ -210,7 +210,7 @@ def test_secrets_never_reach_the_disk(place):
     "text",
     [
         "Authorization: Bearer abcDEF1234567890abcDEF",
-        "AKIAIOSFODNN7EXAMPLE",
+        "AKIAIOSFODNN7QWERTYU",
         "password = 'hunter2hunter2x9'",
         "postgres://app:s3cretPass@db/x",
         "-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc\n-----END RSA PRIVATE KEY-----",

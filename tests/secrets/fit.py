@@ -38,11 +38,13 @@ SECRETS = (
         "unseen10",
         "trained3",
         "trained4",
+        "trained5",
+        "places",
     ),
 )
 #: How much an example counts. A hidden word makes a note useless, so a word of the corpus counts
 #: more than a value with digits or symbols.
-SECRET, BESIDE, RECORDED, WORD, CORPUS = 6.0, 2.0, 40.0, 1.5, 0.3
+SECRET, BESIDE, RECORDED, DOCUMENT, WORD, CORPUS = 6.0, 2.0, 40.0, 2.0, 1.5, 0.3
 SPOKEN = 2.0  # sentences made of 127 patterns, so seven are hardly more than one
 RARE = 3  # features of fewer examples get no weight
 RIDGE, STEPS, RATE, SMALLEST = 1.0, 1500, 0.03, 0.1
@@ -113,6 +115,9 @@ def innocent() -> Iterator[Example]:
     for line in table.by_hand():
         for candidate in found(line):
             yield example(line, candidate, 0, RECORDED, "innocent")
+    for line in table.documents():
+        for candidate in found(line):
+            yield example(line, candidate, 0, DOCUMENT, "documents")
     for line in sorted(table.installed(1_000_000)):
         for candidate in found(line):
             plain = line[candidate.start : candidate.stop].isalpha()

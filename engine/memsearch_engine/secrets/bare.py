@@ -18,7 +18,7 @@ from memsearch_engine.secrets.evidence import (
     labels,
     secrets_among,
 )
-from memsearch_engine.secrets.judge import IDENTIFIER, is_sealed, wordy
+from memsearch_engine.secrets.judge import IDENTIFIER, is_encoded_text, is_sealed, wordy
 
 _CHARACTER = r"[A-Za-z0-9!#$%&*+/?@^_~.-]"
 #: Long words, words with a symbol inside, and two words with a number.
@@ -32,7 +32,7 @@ _SYMBOL = re.compile(r"[A-Za-z0-9][!#$%&*^~@]")
 _CODE = re.compile(
     r"^[A-Z]\w+#[a-z_]+|^[a-z][\w.-]*@[a-z][\w-]*$|@[\^~]?\d+(?:\.|$)|^[a-z]+\*\d"
     r"|[a-z0-9]\$[a-z]+$|"
-    r"\*\*|%[a-z]|%\d|[aA]-[zZ]|0-9|\.[A-Za-z]|[^!]=|=[^!=]|^&|&\w+=|^%|^\$"
+    r"@@?(?:Base|[A-Z]+_[\d.]+)$|\*\*|%[a-z]|%\d|[aA]-[zZ]|0-9|\.[A-Za-z]|[^!]=|=[^!=]|^&|&\w+=|^%|^\$"
 )
 #: Characters beside a piece of packed data.
 _INSIDE = re.compile(r"[])};].?|.?[{\-]|[^>]?<")
@@ -51,7 +51,7 @@ _ID = re.compile(
     r"|build|trace|"
     r"version|"
     r"base64|checksum|fingerprint|nonce|signature|public\w*|blob|tree|resolved|"
-    r"pods?|volume|request|job|run|container|order|ticket|deployment|image|file|document|video)\b"
+    r"pods?|volume|request|job|run|container|order|ticket|deployment|image|file|document|video|[?&]list)\b"
     r".{0,12}$"
 )
 _COMMAND = re.compile(r"(?:^|\n)[ \t]*(?:[$#>%] |\w[\w./-]*(?: [\w./-]+)* --?\w)|\| ")
@@ -80,7 +80,7 @@ def candidates(text: str) -> Iterator[PossibleSecret]:
         if (
             is_sealed(text, start)
             or IDENTIFIER.match(value)
-            or (link == "bare long" and _ID.search(text[first:start]))
+            or (link == "bare long" and (_ID.search(text[first:start]) or is_encoded_text(value)))
         ):
             continue
         lead, before, after = text[first:start], text[start - 1 : start], text[stop : stop + 1]

@@ -31,7 +31,17 @@ LETTERS: tuple[Rule, ...] = (
     _argument("snmpget snmpwalk snmpset snmpbulkwalk snmptable snmptrap", "-X"),
     _argument("snmpget snmpwalk snmpset snmpbulkwalk snmptable snmptrap", "-c"),
     _argument("security", "-[pPw]"),
-    _argument("ssh-keygen", "-[NP]"),
+    _argument("ssh-keygen", "-N"),
+    _argument("ssh-keygen", "-P"),
+    _argument("isql", r"(?:-\w[ \t]+){0,3}\S{1,60}[ \t]+[\w.@-]{1,60}"),
+    _argument("ejabberdctl prosodyctl", r"(?:register|change_password)(?:[ \t]+\S{1,80}){2}"),
+    _argument("transmission-remote", "(?:-n|--auth)", rf"[\w.@-]{{1,80}}:{_V}"),
+    _argument("steamcmd", r"\+login[ \t]+\S{1,60}"),
+    _argument("swift", "-K"),
+    _argument("mkpasswd", r"-m[ \t]+\S{1,20}"),
+    _argument("pdftk", r"(?:input|user|owner)_pw"),
+    rule("command-password", "ftp>", rf"ftp>[ ]?user[ \t]+\S{{1,60}}[ \t]+{_V}"),
+    rule("command-password", "/secure", rf"(?:^|\s)/secure set \S{{1,60}} {_V}"),
     _argument("dsadd dsmod", "-pwd"),
     _argument("networksetup", r"-setairportnetwork\s+\S{1,20}\s+\S{1,60}"),
     _argument("iscsiadm", r"\S{0,60}password[ \t]+-v"),
@@ -126,6 +136,7 @@ LETTERS: tuple[Rule, ...] = (
         r"(?i)\{(?:plain|clear|cleartext)\}([^\s:\"'<>]{4,200})",
     ),
     rule("command-password", "nickserv", rf"(?i)nickserv\s+identify\s+(?:\S{{1,40}}[ \t]+)?{_V}"),
+    rule("command-password", "nickserv", rf"(?i)nickserv\s+register[ ]{_V}"),
     rule("command-password", "createuser", rf"\bcreateUser\s+\S{{1,40}}\s+\w{{2,8}}\s+{_A}"),
     rule(
         "command-password",
@@ -178,7 +189,7 @@ LETTERS: tuple[Rule, ...] = (
     rule(
         "config-password",
         '" *',
-        rf"(?m)^\"?[\w.@-]{{1,60}}\"?[ \t]+\"?\*\"?[ \t]+\"?{_V}\"?[ \t]+\*",
+        rf"(?m)(?:^|[ ])\"[\w.@-]{{1,60}}\"[ \t]+\"?\*\"?[ \t]+\"?{_V}\"?(?:[ \t]+\*|[ \t]*$)",
     ),
     rule(
         "config-password",
@@ -215,6 +226,57 @@ LETTERS: tuple[Rule, ...] = (
         rf"[\"']{_L}[\"']",
     ),
     # -- parameters of calls and comparisons
+    rule(
+        "call-password",
+        "pgp_sym_ aes_encrypt aes_decrypt x509certificate2 pkcs12 jwt. connect(",
+        r"(?i)(?:\b(?:pgp_sym_\w{7}|AES_\w{7}|X509Certificate2|load_pkcs12|pkcs12\.\w{4,40}|"
+        r"jwt\.(?:sign|verify|encode|decode))\([^()\n]{1,120}?,|"
+        r"\bconnect\(\s*[\"']\w{1,40}[\"'],(?-s:.{2,100},\s*[\"']\w{1,8}://)?)"
+        rf"\s*b?[\"']{_L}[\"']\s*[,)]",
+    ),
+    rule(
+        "call-password",
+        "cookieparser( decrypt( authenticate( protect",
+        r"(?i)\b(?:cookieParser\(|\w{0,12}(?:reader|pdf|doc|workbook|wb)\w{0,8}\.(?:decrypt|"
+        rf"authenticate)\(|[\w.()]{{1,40}}\.(?:un)?protect[ (](?:password:=)?)[\"']{_L}[\"']",
+    ),
+    rule(
+        "call-password",
+        "storepassword keypassword",
+        rf"(?i)\b(?:store|key|trust)Password[ (]{{1,2}}[\"']{_L}[\"']",
+    ),
+    # -- scripts of tests
+    rule(
+        "call-password",
+        "input",
+        r"(?i)\binput (?:text|password)[ \t]{2,}\S{0,40}(?:pass|pwd|pw)\S{0,20}[ \t]{2,}"
+        rf"{_V}",
+    ),
+    rule(
+        "call-password",
+        "pass",
+        r"(?i)[\"'][^\"'\n]{0,30}pass(?:word|wort|phrase)?[\"'],? (?:with:?|mit|to|as) "
+        rf"[\"']{_L}[\"']",
+    ),
+    rule(
+        "call-password",
+        "passw",
+        rf"(?i)\b(?:enter|type|fill|input)\w{{0,3}} (?:in )?[\"']{_L}[\"'] (?:in|into|for|as)"
+        r"(?: the)? [\"']?(?:\w{1,20} )?passw",
+    ),
+    # -- results of programs that guess passwords
+    rule(
+        "user-password",
+        "hashcat potfile cracked recovered john",
+        r"(?i)\b(?:hashcat|potfile|cracked|recovered|john)\b[^\x00]{0,300}?"
+        rf"(?:[0-9a-f]{{32,128}}:{_V}|\n{_V}[ \t]+\([\w.$\\-]{{1,40}}\))",
+    ),
+    rule(
+        "user-password",
+        "impacket- exec.py dump.py spns.py npusers.py",
+        r"(?i)\b(?:impacket-\w{2,20}|\w{2,20}\.py)[ ][^\n|;]{0,80}?[\w.-]{1,40}/[\w.$-]{1,40}:"
+        r"([^\s\"'@:]{4,100})(?:@|[\s\"']|$)",
+    ),
     rule(
         "config-password",
         "pass",
@@ -280,6 +342,34 @@ LETTERS: tuple[Rule, ...] = (
     ),
     rule(
         "call-password",
+        "inputtext typetext entertext sendkeys fill",
+        r"(?i)(?:pw|pwd|pass(?:word|wort|code)?)[\"')\]]{0,3}[ ]*\n[\s>-]{0,12}(?:\w{1,20}\.)?"
+        r"(?:input_?text|type_?text|enter_?text|send_?keys|fill)[\"']?[ ]?[:(][ ]?"
+        rf"[\"']{_L}[\"']",
+    ),
+    rule(
+        "call-password",
+        "quote",
+        rf"(?i)(?:://|passw)[^\n]{{0,120}}?quote(?:_plus)?\(\s*[\"']{_L}[\"']\s*[,)]",
+    ),
+    rule(
+        "command-password", "net", rf"(?i)\bnet\s+use\s[^\n]{{1,120}}?/u(?:ser)?:\S{{1,80}}[ ]{_A}"
+    ),
+    rule(
+        "command-password",
+        "snmp",
+        r"(?i)\bsnmp[^\n]{1,120}?\bauth (?:sha|md5)[\d-]{0,6} (?:\S{4,100} priv (?:aes|3?des)"
+        rf"(?:[ -]?\d{{2,3}})? )?{_A}",
+    ),
+    rule("user-password", "[+]", rf"\[\+\][ \t]+[\w.-]{{1,60}}\\[\w.$-]{{1,60}}:{_V}"),
+    rule(
+        "said",
+        "with",
+        r"(?i)\b(?:open|unlock|decrypt|extract|unzip)\w{0,3} with (?:the )?(?:pass)?word[ ]{1,2}"
+        rf"{_A}",
+    ),
+    rule(
+        "call-password",
         "send_keys sendkeys fill type(",
         r"(?i)(?:pw|pwd|pass(?:word|wd)?)[^\s\"']{0,20}[\"'][^\n\"']{0,20}(?:\.(?:send_?keys|"
         r"fill|type)\(\s*|,\s*)"
@@ -300,6 +390,23 @@ COMMANDS: tuple[Rule, ...] = (
     _argument("dsmc", r"set[ \t]+password[ \t]+\S{1,80}"),
     _argument("openssl", r"passwd(?:[ \t]+-\w{1,8}){0,3}"),
     _argument("redis-cli valkey-cli", r"(?:AUTH|auth)(?:[ \t]+default)?"),
+    # the answer to a question for a password
+    rule(
+        "said",
+        "pass kennwort contrase senha wachtwoord parola",
+        r"(?i)\b(?:what|wie|was|quel(?:le)?|c['’]est quoi|cu[aá]l|qual|wat|which)\b[^\n?]{0,70}"
+        r"\b(?:password|pass|passphrase|passwort|kennwort|mot de passe|contraseña|senha|"
+        r"wachtwoord)\b[^\n?]{0,40}\?[\"”]?[ ]?\n[ >]{0,4}(?:[\w ]{1,12}[:>][ ]{1,2})?"
+        r"(?:(?:it['’]?s|that['’]?s|c['’]est|es ist|das ist|es|è|é|use|try)[ ])?"
+        r"[\"'`]?([\w!#%&*+?@^~.-]{5,60}?)[\"'`]?(?:[,;.]?[ \t]*(?:\n|$)|,[ ])",
+    ),
+    rule(
+        "said",
+        "password passphrase",
+        r"(?i)\b(?:password|passphrase)\b[^\n]{0,60}\n[ >]{0,4}(?:[\w ]{1,12}[:>][ ]{1,2})?"
+        r"(?:it['’]?s|that['’]?s|use|try)[ ]"
+        r"[\"'`]?([\w!#%&*+?@^~.-]{5,60}?)[\"'`]?(?:[,;.]?[ \t]*(?:\n|$))",
+    ),
     _argument("bw", r"(?:unlock|login[ \t]+\S{1,80})", words="unlock login"),
 )
 
@@ -395,8 +502,9 @@ SHAPES: tuple[Rule, ...] = (
     ),
     rule(
         "prompt-password",
-        "random_password",
-        r"random_password[^\x00]{0,400}?\"(?:result|bcrypt_hash)\":\s?\"([^\"\n]{8,200})\"",
+        "random_password length",
+        r"(?:random_password[^\x00]{0,400}?|\"length\":\s?\d+,[^{}]{0,300}?)"
+        r"\"(?:result|bcrypt_hash)\":\s?\"([^\"\n]{8,200})\"",
     ),
     rule("protocol-password", ".erlang.cookie", r"\.erlang\.cookie[^\n]*\n([A-Z0-9]{12,64})\b"),
     rule("protocol-password", "setcookie", r"-setcookie[ =][\"']?([A-Z]{12,64})\b"),
@@ -422,6 +530,17 @@ SHAPES: tuple[Rule, ...] = (
         r":)\s?[\"']([0-9a-f]{32,64})"
         r"[\"']",
     ),
+    rule("password-hash", ":::", r":\d{3,6}:([0-9a-f]{32}:[0-9a-f]{32}):::"),
+    rule(
+        "protocol-password",
+        "sha md5 aes",
+        r"(?m)^[ \t]*\d{1,5}[ \t]+(?:SHA|MD5|AES)\w{0,8}[ \t]+([0-9a-f]{32,64})[ \t]*(?:#|$)",
+    ),
+    rule(
+        "api-key",
+        "client( api(",
+        r"\b\w{0,20}(?:[Cc]lient|[Aa]pi|API)\(\s{0,20}[\"']([0-9a-f]{32,64})[\"']\s?[,)]",
+    ),
     rule("command-password", "-k -t", r"[ \t]-[kKt][ \t]([0-9a-f]{32,64})\b"),
     rule("k3s-token", "k10", r"\b(K10[0-9a-f]{64}::[\w.-]{1,60}:[A-Za-z0-9._-]{16,80})"),
     rule("sim-puk", "puk", r"\bPUK[12]?[ \t]*(?:(?:is|:|=)[ \t]*)?(\d{8})\b"),
@@ -441,12 +560,13 @@ LINKS: tuple[Rule, ...] = (
     rule(
         "link-token",
         "http",
-        r"(?i)https?://[^\s\"'<>]{0,200}?(?:[/#][a-z_-]{0,20}(?:secret|reset|passw\w{0,12}|magic|"
+        r"(?i)https?://(?:[\w.-]{1,80}\.vault\.azure\.net/\S+|"
+        r"[^\s\"'<>]{0,200}?(?:[/#][a-z_-]{0,20}(?:secret|reset|passw\w{0,12}|magic|"
         r"invit\w{0,8}|login|signin|activat\w{0,4}|verif\w{0,8}|confirm\w{0,8}|share|send|hooks?|"
         r"webhooks?|token|auth|private|otp|catch|ping|key)[a-z_-]{0,20}[/#=]|/private-|/s[#/]|"
         r"[/.](?:reset|invit|confirm|verif|activat|magic)[a-z_-]{0,20}\?"
         r"(?:\w{1,20}=[^\s&\"'<>]{0,40}&){0,3}?\w{1,12}=|"
         r"/p/|(?:hc-ping|infura|alchemy|quiknode|ankr|make|zapier)\.(?:com|io|pro)/|/push/|"
-        r"\.com/\w{4,20}#)(?:v?\d\w{0,20}/|[a-z]{2}/|catch/|push/){0,3}?([A-Za-z0-9_-]{16,400})",
+        r"\.com/\w{4,20}#)(?:v?\d\w{0,20}/|[a-z]{2}/|catch/|push/){0,3}?([A-Za-z0-9_-]{16,400}))",
     ),
 )

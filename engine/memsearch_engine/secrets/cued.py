@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from math import log2
 from typing import NamedTuple
 
@@ -22,6 +22,7 @@ from memsearch_engine.secrets.evidence import (
     Span,
     common_words,
     has_word,
+    is_common,
     labels,
     secrets_among,
 )
@@ -34,7 +35,7 @@ _STRONG = {
     r"frase (?:de contraseña|segreta|secreta|semilla)|"
     r"(?:парольн|кодов|секретн)[а-яё]{1,4} фраз[а-яё]{1,4}|lösenfras|パスフレーズ",
     "password": rf"{FULL_NAMES}|{OTHER_NAMES}|\b(?:pw|pwd|mdp|psk|ww|psw|pswd)\b|"
-    r"pas+w[a-z]{0,3}[dt]\b|\bmk (?:l[aà]|wifi|c[uủ]a|m[oớ]i)|"
+    r"pas+w[a-z]{0,3}[dt]\b|\bmk (?:l[aà]|wifi|c[uủ]a|m[oớ]i)|[ ,;(]mk ?[:=] |"
     r"\bla contra\b|[sš]ifr[aeu]\b|zapork[aeu]|salasõna|парол|رمز|باسورد|sandi\b|nywila|"
     r"parol[aəe]?\b",
     "wifi": r"wi-?fi|\bwlan|wlan\b|\bssid|ssid\b|hotspot|와이파이",
@@ -67,7 +68,7 @@ _WEAK = {
     r"|superuser|"
     r"ssh|sftp|ftp|rdp|vnc|smtp|imap|idrac|ipmi|bmc|su|PDO|ldap|bind|account|portal|router|vpn)\b|"
     r"mysqli|connect(?:ion)?\(|superadmin|cpanel|\b(?:smtp|imap|ldap)_|логин|зайди|вход|登录|登入"
-    r"|ログイン|로그인|账号|帳號|계정|giriş|přihl|auth\b",
+    r"|ログイン|로그인|账号|帳號|계정|giriş|přihl|auth\b|tài khoản",
 }
 _MAY_BE_CUE = linear.compile("(?i)" + "|".join((_STRONG | _WEAK).values()))
 _CUE = linear.anchored(
@@ -77,12 +78,13 @@ _CUE = linear.anchored(
 _ODD = re.compile(
     r"[0-9][A-Za-z]|[A-Za-z][0-9]|[A-Za-z0-9][!#$%&*+=?@^~]|[0-9]{4}|[0-9][0-9]-[0-9]|_[0-9]"
     r"|[0-9a-f]{5}-|"
-    r"[a-z]{2}[._-][A-Za-z]{2,20}[._-][A-Za-z0-9]|[a-z][A-Z]{2}|[\u0080-\uffff][0-9]|\\x[0-9a-f]"
+    r"[a-z]{2}[._-](?:[A-Za-z]{2,20}[._-][A-Za-z0-9]|[0-9]{2})|[a-z][A-Z]{2}|[\u0080-\uffff][0-9]|\\x[0-9a-f]"
 )
 _CONTEXT = re.compile(
     r"(?i)(?P<id>\b(?:commit|sha-?\d*|hash|digest|checksum|md5|uuid|id|ids|version|branch|build|"
     r"release|tag|ticket|issue|pr|pod|image|node|container|revision|fingerprint|etag|trace|span|"
-    r"request|job|run|order|invoice|deployment|nonce|public|publishable|serial|model|index)\b|"
+    r"request|job|run|order|invoice|deployment|nonce|public|publishable|serial|model|index"
+    r"|(?:session|conversation|resume)(?=[ :=\"'(`]{1,3}[0-9a-f]{8}-))\b|"
     r"_id\b|keyid\b|提交|コミット|커밋|коммит)|"
     r"(?P<who>\b(?:user(?:name)?|account|login|benutzer\w*|nutzer|utente|usuario|utilisateur|"
     r"gebruiker|kullanıcı|użytkownik|användare|e-?mail|identifiant)\b|логин|юзер|账号|用户|"
@@ -100,6 +102,15 @@ _UNUSUAL = re.compile(
     rf"[{_LETTERS}]{{2}}[._-][{_LETTERS}]{{2,20}}[._-]\w\w|\\x"
 )
 _PLAIN = re.compile("[A-Za-z]?[a-z]{5,40}")
+_GIVEN = re.compile(
+    r"(?i)(?:\b(?:is|was|are|with|w/|as|ist|war|lautet|mit|est|avec|es|con|è|é|com|met|med|är|er|"
+    r"to|on|je|jest|z|answer(?:ed)?|say|use|type|enter|try|nimm|usa|word)|['’]s|[:=→])[ ]"
+    r"[\"'`“„«]?$"
+)
+_GIVEN_WORD = re.compile(
+    r"(?i)(?:\b(?:is|was|with|ist|mit|est|con|answer(?:ed)?|word)|[a-z]['’]s|[a-z][:=→])[ ]"
+    r"[\"'`“„«]?[a-z]{6}"
+)
 _SCRAMBLED = re.compile(
     "(?=[A-Za-z]{10,40}$).{0,38}(?:[a-z][A-Z]{1,20}[a-z]{0,20}[A-Z]|[A-Z]{2}[a-z]{1,20}[A-Z]).*"
 )
@@ -113,7 +124,12 @@ _NOTHING = re.compile(
     r"toml|go|rs|java|php|html|css|sh|conf|cfg|log|lock|pem|crt|example|local|internal)$|"
     r"^[a-z_]+=(?:True|False|None|\d+|[a-z_.]+)$|^&\w+$|^\w+@\$|^[a-z_]+(?:\.[a-z_]+)+$|"
     r"\.(?:tgz|gz|dll|so|a|h|c|cpp|cc|tcl|rb|pc|lua|sql|tsx|vue|svg|png|pdf|csv|xml|exe|bat|kt)"
-    r"(?::\d+){0,2}$|^(?:CVE-\d{4}-\d{4,7}|GHSA(?:-[a-z0-9]{4}){3})$|^\w+\+0x[0-9a-f]+$|"
+    r"(?::\d+){0,2}$|\.(?:pub|ppk|jks|kdbx|gpg|asc|p12|pfx|p8|der|csr|cer|sig|ovpn)$|"
+    r"^(?i:rfc-?\d+|bzip2|x509|x25519|x448|x11|pkcs-?\d+|secp\d+[rk]\d|u?int\d+|win(?:32|64)|"
+    r"base64url|oauth\d|iso-?\d+|amd64|arm64|x86_64)$|"
+    r"^id_(?:rsa|dsa|ecdsa|ed25519)\w*$|@@?(?:Base|[A-Z]+_[\d.]+)$|"
+    r"(?i:(?:^|[-_])(?:aes|chacha|sha|des|hmac|ecdhe?|rsa|ed|curve|nistp|poly|umac|camellia|blake)"
+    r"\d{1,5}(?:$|[-_@]))|^(?:CVE-\d{4}-\d{4,7}|GHSA(?:-[a-z0-9]{4}){3})$|^\w+\+0x[0-9a-f]+$|"
     r"^-?D?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+=(?i:true|false|on|off|yes|no|\d{1,2})$|"
     r"^[a-z]{1,20}\d*(?:_+[a-z]{1,20}\d*){2,}$|"
     r"^[\w.-]+/[\w./-]+@v\d[\w.]*$|^[a-z][a-z-]*-\d+(?:\.[\dx]+)+$|^[\w.-]+==[\d.]+$"
@@ -122,7 +138,7 @@ _TAIL = re.compile(r"[\w.@-]{1,40}[:=/]+(?=[^/:=]{5,200}$)")
 #: What is printed before the digest of something, and which value a public key is.
 _DIGEST = re.compile(
     r"(?i)(?:\bsha-?\d{1,3}|\bh1|md5|blake\w{0,3}|integrity|fingerprint|etag|"
-    r"ssh-\w{2,8}|key identifier|certificate[\w-]{0,20}|"
+    r"ssh-\w{2,8}|key ?identifier|certificate[\w-]{0,20}|"
     r"public_?-?key|\bray)[\"' ]{0,2}[:=-][\"' ]{0,2}(?=\S{12})"
 )
 _PREVIOUS = re.compile(r"([^\W\d_]{1,14}|[^\w\s])[ \t]*[^\w\s]?[\"'`“„«‘「『(\[]?$")
@@ -135,9 +151,12 @@ _BEFORE, _AFTER, _ABOVE, _MOST, _STRANGE = 110, 130, 2, 4, 3
 _NEAR = (4, 13, 31, 71)  # characters
 #: Cues whose secret may look like a commit.
 _NAMES = frozenset(f"{name}<" for name in (*_STRONG, "token", "secret", "key", "wallet"))
+#: Cues that announce a plain word.
+_ANNOUNCE = ("phrase<", "password<", "wifi<", "secret<", "crypt<")
 _NUMBERED = frozenset(("code<", "code>", "wifi<"))  # cues whose secret may be a number
 _NOTE = re.compile("(mem:|superseded-by:)?[0-9a-f]{4,64}")
 _HASH = re.compile("(?:0x)?[0-9A-Fa-f]{7,64}|[0-9a-f]{8}-[0-9a-f-]{27}")
+_FOR = re.compile(r" (?:for|of|from|für|pour|para|de|per) [^.,;:\n]{1,50}[:=] ?[\"'`]?$")
 _CLOSING = ('"', "'", "`", "”", "»")
 _COMMIT = re.compile("(?=.*[a-f])(?:[0-9a-f]{7,12}|[0-9a-f]{40}|[0-9a-f]{64})")
 _SENTENCE = re.compile(r"[.!?]\s")
@@ -166,8 +185,9 @@ def candidates(text: str) -> Iterator[PossibleSecret]:
         start, stop = cue.span()
         cues.append(Cue(start, stop, _name(text, start, stop)))
     yield from _phrases(text, cues)
+    yield from _pairs_of(text, cues)
     for begin, end, strong in _windows(text, cues):
-        if not (strong or _ODD.search(text, begin, end)):
+        if not (strong or _ODD.search(text, begin, end) or _GIVEN_WORD.search(text, begin, end)):
             continue
         words = [word for token in _TOKEN.finditer(text, begin, end) for word in _words(token)]
         if not words:
@@ -227,7 +247,7 @@ def _words(token: re.Match[str]) -> Iterator[tuple[int, str]]:
         parts += [(end, value[end:].partition("&")[0]) for end in ends]
     found = [(start + cut, part) for cut, part in parts if _is_unusual(part)]
     if found and not (
-        is_sealed(text, place) or _DIGEST.search(text, max(0, place - 16), place + 24)
+        is_sealed(text, place) or _DIGEST.search(text, max(0, place - 16), place + 40)
     ):
         yield from found
 
@@ -247,8 +267,8 @@ _SHORTEST, _LONGEST = 4, 300
 def _is_unusual(value: str) -> bool:
     """Whether a word has a mark, is a number, or has letters unlike those of any language."""
     if value.isalpha():
-        plain = bool(_PLAIN.fullmatch(value)) and surprise(value) > _STRANGE
-        return plain or bool(_SCRAMBLED.fullmatch(value) and not has_word(value))
+        plain = _PLAIN.fullmatch(value) and (surprise(value) > _STRANGE or not is_common(value))
+        return bool(plain) or bool(_SCRAMBLED.fullmatch(value) and not has_word(value))
     if not _SHORTEST < len(value) <= _LONGEST or IDENTIFIER.match(value):
         return bool(_NUMBER.fullmatch(value))
     return bool(_NUMBER.fullmatch(value) or (_UNUSUAL.search(value) and not _NOTHING.search(value)))
@@ -259,12 +279,16 @@ def _judged(
 ) -> Iterator[PossibleSecret]:
     """Yield a word with its evidence, if it is a candidate at all."""
     stop = start + len(value)
+    plain = bool(_PLAIN.fullmatch(value))
+    given = plain and _GIVEN.search(text, max(0, start - 16), start)
+    if plain and not given and surprise(value) <= _STRANGE:
+        return
     first = text.rfind("\n", max(0, start - 400), start) + 1 or max(0, start - 400)
     last = text.find("\n", stop, stop + 400)
     line = (first, last if last >= 0 else min(len(text), stop + 400))
     seen = _cues_of(text, start, stop, cues, line)
-    plain = bool(_PLAIN.fullmatch(value))
-    if not seen or (plain and not any(f"{name}<" in seen for name in _STRONG)):
+    near = 99 if not given else 30
+    if not seen or (plain and all(seen.get(cue, 99) >= near for cue in _ANNOUNCE)):
         return
     if _NUMBER.fullmatch(value) and not _NUMBERED & seen.keys():
         return
@@ -272,7 +296,11 @@ def _judged(
     if _is_reference(text, start, stop, seen, alone):
         return
     beside = list(_kept(context, start, stop, line))
-    if _HASH.fullmatch(value) and {"id<0", "id<1", "id<2", "id>"}.intersection(beside):
+    if (
+        _HASH.fullmatch(value)
+        and {"id<0", "id<1", "id<2", "id>"}.intersection(beside)
+        and not ("secret<" in seen and _FOR.search(text, max(first, start - 64), start))
+    ):
         return
     nearest = min(
         seen, key=lambda cue: seen[cue] + 15 * (">" in cue) + 75 * ("^" in cue), default="none"
@@ -285,7 +313,7 @@ def _judged(
         *details(value),
         f"of {min(count, _MOST)}",
     ]
-    link = "plain" if plain else "cued"
+    link = "given" if given else "plain" if plain else "cued"
     yield PossibleSecret(start, stop, "likely-secret", nearest[:-1], link, around)
 
 
@@ -405,6 +433,48 @@ def surprise(word: str) -> int:
     """Return how unlike words the letters of a word are, from 0 to 7."""
     bits = [_pairs().get(a + b, 16.0) for a, b in pairwise(f"^{word.lower()}$")]
     return max(0, min(7, int(sum(bits) / len(bits) - 6.0)))
+
+
+# -- a user and a password, both of letters
+_PAIR = re.compile(
+    r"(?<![\w@./:-])[\"'`(]?(?P<user>[\w.+-]{2,40}(?P<mail>@[\w-]{1,40}(?:\.[\w-]{1,20}){0,3})?)"
+    r"[\"'`]?(?P<joint>[ ]?[/:|,][ ]?|[ ](?:and|und|et|y|e|en|i|och|og|with|mit|->)[ ]|[ ])"
+    r"[\"'`]?(?P<value>[A-Za-z][a-z]{4,39})(?![\w@./:-]\w|[(\[=])"
+)
+_USERS = re.compile(r"(?i)admin\w*|root|user\w*|guest|postgres|elastic|test\w*|demo|pi|ubuntu|sa")
+_MOST_PAIRS = 6
+
+
+def _user(name: str) -> str:
+    if _USERS.fullmatch(name):
+        return "known"
+    return "common" if is_common(name) else "other"
+
+
+def _pairs_of(text: str, cues: list[Cue]) -> Iterator[PossibleSecret]:
+    """Yield the second of two words near a cue of a login, if it is no common word."""
+    end = 0
+    for cue in cues:
+        if cue.name not in _STRONG and cue.name != "login":
+            continue
+        first = max(text.rfind("\n", 0, cue.start) + 1, cue.start - 60, end)
+        last = text.find("\n", cue.stop, cue.stop + 90)
+        line = (first, last if last >= 0 else min(len(text), cue.stop + 90))
+        for pair in islice(_PAIR.finditer(text, *line), _MOST_PAIRS):
+            start, end = pair.span("value")
+            user = "mail" if pair["mail"] else _user(pair["user"])
+            joint = pair["joint"].strip()
+            if is_common(pair["value"]) or (user in ("other", "common") and not joint):
+                continue
+            around = [
+                joint,
+                f"user {user}",
+                f"user {user} {joint}",
+                f"gap {_bucket(abs(start - cue.stop))} {start > cue.stop}",
+                *_neighbours(text, start, end, line),
+                *details(pair["value"]),
+            ]
+            yield PossibleSecret(start, end, "user-password", cue.name, "pair", around)
 
 
 # -- phrases

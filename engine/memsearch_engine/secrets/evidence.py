@@ -33,7 +33,7 @@ from memsearch_engine.secrets.judge import (
 Span = tuple[int, int, str]
 #: The smallest log odds of a secret. A hidden ordinary word makes a note useless, so words need
 #: more, as do values without a connector to their name.
-THRESHOLD, WORD_THRESHOLD = -1.0, 0.0
+THRESHOLD, WORD_THRESHOLD = -1.0, -0.4
 _NO_VALUE = re.compile(
     r"(?i)(?:public[_-]?key(?:token)?|url|uri|_file|path|name|policy|rotation|header|count|type|"
     r"(?:^|[^t])_id|_ids|endpoint|ttl|arn)$"
@@ -76,9 +76,20 @@ _LETTERS = re.compile(r"[^\W\d_]{4,}")
 #: Words with a number, as people choose them; code hardly numbers its names so high.
 _NUMBERED = re.compile(r"[a-z]{3,}(?:_[a-z]{3,})+_?\d{2,4}")
 #: Links of ``cued``, each with weights of its own.
-_TAGGED = frozenset(("cued", "plain", "phrase"))
+_TAGGED = frozenset(("cued", "plain", "given", "pair", "phrase"))
 _STRICT = frozenset(
-    ("word", "cued", "plain", "phrase", "bare", "bare cased", "bare long", "bare words")
+    (
+        "word",
+        "cued",
+        "plain",
+        "given",
+        "pair",
+        "phrase",
+        "bare",
+        "bare cased",
+        "bare long",
+        "bare words",
+    )
 )
 _EDGES = (5, 6, 8, 12, 16, 24, 40)
 

@@ -22,7 +22,9 @@ _REFERENCE = re.compile(
     r"|^\./|^~|://|^env:|^file:|"
     r"^\*\*?/|^unix:|^null$|^none$|^true$|^false$|^[\[<(]?redacted[\])>]?$|^0x(?:[0-9a-f]{1,8}|"
     r"[0-9a-f]{40})$|"
-    r"^HTTP/\d|^--|^~?\^?\d+\.\d+\.\d|^scram-sha|^sha(?:256|384|512)|::|^:|^AAAA[BCE][23]"
+    r"^HTTP/\d|^--|^~?\^?\d+\.\d+\.\d|^scram-sha|^sha(?:256|384|512)|::|^:|^AAAA[BCE][23]|"
+    r"(?-i:^MII[BC]Ij|^MIIBCgK|^MIG[bf]MA0G|^MFkwEwYH|^MHYwEAYH|^MCowBQYDK2V|^AKIA[A-Z0-9]{9}EXAMPLE$)|"
+    r"^\d:\d{9,13}:(?:ios|android|web):"
 )
 _RUNS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _WORD_LENGTH = (
@@ -162,7 +164,9 @@ def is_token(rule: str, value: str) -> bool:
         )
     if rule in ("hf-token", "github-token", "slack-token"):
         return len(set(value[8:])) >= _FEW_CHARACTERS
-    if rule in ("bearer", "openai-key", "auth-header", "query-token", "cookie"):
+    if rule == "query-token":
+        return not wordy(value, 4.0) and len(set(value[8:])) >= _FEW_CHARACTERS
+    if rule in ("bearer", "openai-key", "auth-header", "cookie"):
         return not wordy(value) and len(set(value[8:])) >= _FEW_CHARACTERS
     if rule in ("said", "cli-password") and (wordy(value) or "/" in value):
         return any(char in "!#%&*?+=~^" for char in value)
@@ -420,6 +424,15 @@ def is_mixed(value: str) -> bool:
     """Whether a chosen password also has digits or symbols, and is no name, number or path."""
     value = value.rstrip(".,;:)")
     return is_chosen(value) and is_written_secret(value)
+
+
+def is_encoded_text(value: str) -> bool:
+    """Whether a value is words in base64. What they say is scanned apart."""
+    try:
+        text = base64.b64decode(value + "=" * (-len(value) % 4), validate=True).decode("utf-8")
+    except (binascii.Error, ValueError):
+        return False
+    return " " in text and text.isprintable()
 
 
 _ADDRESS = re.compile("0x[0-9a-fA-F]{40}")  # of a wallet, which is public

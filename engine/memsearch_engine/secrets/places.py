@@ -23,7 +23,7 @@ _COMMANDS = (
     r"sqlcmd|bcp|xfreerdp3?|wfreerdp|rdesktop|winexe|netexec|nxc|"
     r"crackmapexec|pihole|hydra|medusa|ncrack|evil-winrm|smbmap|plink|pscp|puttygen|influx|cqlsh|"
     r"clickhouse-client|ipmitool|aria2c|svn|"
-    r"vncviewer|runas|schtasks|wmic|taskkill|impala-shell|beeline|"
+    r"veracrypt|esxcli|tabcmd|msoffcrypto-tool|certutil|az|vncviewer|runas|schtasks|wmic|taskkill|impala-shell|beeline|"
     r"couchbase-cli|cbq|rclone|proxmox-backup-client|oc|argocd|mc|jfrog"
 )
 _PIPED = (
@@ -34,7 +34,7 @@ _PIPED = (
     r"wrangler\s+secret|keepassxc-cli\b|(?:gcloud|kubectl|aws|az|glab|fly|flyctl|vercel|"
     r"heroku|doppler|op|bw)\b"
     r"[^\n|;]{0,80}(?:secret|passw|token)|vault\b|htpasswd\b|age\b|su\b|zfs\b|borg\b|encfs\b|"
-    r"gocryptfs\b|openconnect\b|[\w./-]{0,60}(?:keystore|passwd)\b|"
+    r"gocryptfs\b|mount\b|openconnect\b|[\w./-]{0,60}(?:keystore|passwd)\b|"
     r"\w[\w./-]{0,60}\b[^\n|;]{0,100}-stdin\b|npx\s+wrangler|hdiutil\b))"
 )
 
@@ -71,7 +71,8 @@ LETTERS: tuple[Rule, ...] = (
         "mongo psexec sqlcmd bcp freerdp rdesktop winexe nxc netexec crackmap "
         "pihole hydra medusa ncrack winrm smbmap plink pscp putty influx cqlsh "
         "click ipmi aria svn vnc runas schtasks wmic taskkill impala "
-        "beeline couch cbq rclone proxmox oc argocd mc jfrog",
+        "beeline couch cbq rclone proxmox oc argocd mc jfrog veracrypt esxcli tabcmd msoffcrypto "
+        "certutil az",
         rf"(?i)\b(?:{_COMMANDS})\b[^\n|;]{{0,160}}?\s(?:-p|-pw|-pass|"
         rf"--?password|/p:|/pass:|/rp)(?:[ =]|[ \t]){{0,2}}{_A}",
     ),
@@ -263,7 +264,7 @@ LETTERS: tuple[Rule, ...] = (
     rule(
         "config-password",
         "identified",
-        r"(?i)(?:\b(?:user|grant|role)\b[^\n]{0,200}?[ \t])identified[ \t]+"
+        r"(?i)(?:\b(?:user|grant|role|connect to)\b[^\n]{0,200}?[ \t])identified[ \t]+"
         r"(?:with[ \t]+\S{1,40}[ \t]+)?by[ \t]+"
         rf"(?:password[ \t]+)?[\"'`]?{_V}",
     ),
@@ -385,7 +386,7 @@ LETTERS: tuple[Rule, ...] = (
     rule(
         "user-password",
         "admin: root: postgres:",
-        rf"(?i)\b(?:with|as|using|login|creds|is|use)[ \t]"
+        rf"(?i)\b(?:with|as|using|login|creds|is|use|allow)[ \t]"
         rf"(?:admin|administrator|root|postgres):{_V}",
     ),
     # -- default values of variables that are not set
@@ -421,8 +422,9 @@ MIXED: tuple[Rule, ...] = (
     rule(
         "command-password",
         "@",
-        r"(?m)(?:^|[\s\"'=])[\w./\\-]{1,60}:[\"']?([^\s\"'`$<>|;,@:]{4,100})[\"']?@"
-        r"(?:(?:\d{1,3}\.){3}\d{1,3}|[\w.-]{1,80}:(?:\d{2,5}|/))(?:[^.]|$)",
+        r"(?m)(?:^|[\s\"'=])(?:[\w./:-]{1,160}@sha256:|"
+        r"[\w./\\-]{1,60}:[\"']?([^\s\"'`$<>|;,@:]{4,100})[\"']?@"
+        r"(?:(?:\d{1,3}\.){3}\d{1,3}|[\w.-]{1,80}:(?:\d{2,5}|/))(?:[^.]|$))",
     ),
     rule(
         "prompt-password",
@@ -472,6 +474,11 @@ MIXED: tuple[Rule, ...] = (
     ),
     rule(
         "config-password",
+        "://",
+        rf"(?m)^https?://\S{{4,120}}[ \t]+[\w.@-]{{2,40}}[ \t]+{_V}[ \t]*$",
+    ),
+    rule(
+        "config-password",
         '"',
         r"(?m)^[ \t]*\"[\w.@-]{1,60}\"[ \t]+\"([^\"\n]{4,200})\"[ \t]*$",
     ),
@@ -499,8 +506,10 @@ SHAPES: tuple[Rule, ...] = (
     ),
     rule(
         "password-hash",
-        "$1$ $2a$ $2b$ $2y$ $5$ $6$ $7$ $8$ $9$ $y$ $apr1$",
-        r"(\$2[abxy]\$\d\d\$[./A-Za-z0-9]{53}|"
+        "$1$ $2a$ $2b$ $2y$ $5$ $6$ $7$ $8$ $9$ $y$ $apr1$ $argon2 pbkdf2_sha",
+        r"(pbkdf2_sha\d{1,3}\$\d{3,8}\$[^\s$\"']{4,64}\$[A-Za-z0-9+/]{27,88}={0,2}|"
+        r"\$argon2(?:id|i|d)\$v=\d+\$[\w=,]{6,60}\$[A-Za-z0-9+/]{8,88}\$[A-Za-z0-9+/]{16,128}|"
+        r"\$9\$[A-Za-z0-9./-]{10,200}|\$2[abxy]\$\d\d\$[./A-Za-z0-9]{53}|"
         r"\$7\$\d+\$[+/A-Za-z0-9]{8,24}\$[+/A-Za-z0-9=]{22,100}|"
         r"\$(?:1|5|6|8|9|y|"
         r"apr1)\$(?:rounds=\d{1,9}\$)?[./A-Za-z0-9$]{0,24}\$[./A-Za-z0-9]{22,100})",

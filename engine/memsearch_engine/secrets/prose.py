@@ -24,7 +24,8 @@ from memsearch_engine.secrets.linear import anchored, compile
 _LATIN = (
     r"passwor[dt][a-zä-ü]{0,6}|passwd|pass[ -]?(?:phrase|code|key)|"
     r"kennwort|zugangsdaten|logindaten|contrase(?:ñ|n)as?|clave|"
-    r"mots? de passe|mdp|identifiants|senhas?|palavra[ -]passe|"
+    r"mots? de passe|phrase (?:secrète|de passe)|frase se[cg]reta|mdp|identifiants|senhas?|"
+    r"palavra[ -]passe|"
     r"parol[aąeęy](?:m|mi|yı|nın|sı|sını)?|wachtwoord(?:en)?|toegangscode|"
     r"has(?:ł|l)(?:o|a|em|u|le)|lösen(?:ord(?:et|en)?)?|"
     r"losenord(?:et)?|kodeord(?:et)?|adgangskoden?|passord(?:et)?|"
@@ -147,7 +148,7 @@ _LETTERS = (
     ),
     compile(
         rf"(?i)\b(?:for|enter|ask[a-z]*)[^\n]{{1,30}} password[,;:]? (?:enter|"
-        rf"type|use|is) {_PLAIN}(?:$|[\n,.;)])"
+        rf"type|use|is|say|answer(?: with)?) {_PLAIN}(?:$|[\n,.;)])"
     ),
     compile(
         r"(?i)\b(?:usa(?:te|re|r)?|usi|utilisez?|utilizza|utiliza|gebruik|nimm|benutze|użyj|"
@@ -240,7 +241,9 @@ _ENGLISH = re.compile(
     r"(?i)(?:ed|ing|able|ible|ory|ive|ly|ous|ful|less|ary|tion|ment|ity|ness|where|thing)$|"
     r"^(?:un|in|non|mis)[a-z]{5,}(?:en|al|ant|ent|id|ct)$"
 )
-_ROMANCE = re.compile(r"(?i)(?:[aiu]t[aeio]|[ai]d[ao]s?|ée?s?|te|de|ne|iva|oria|bile|able|ire)$")
+_ROMANCE = re.compile(
+    r"(?i)(?:[aiu]t[aeio]|puest[ao]s?|[ai]d[ao]s?|ée?s?|te|de|ne|iv[aeo]|oria|bile|able|ire)$"
+)
 #: The beginnings of names in a language, and the endings of its words that describe a password.
 _DESCRIBE = tuple(
     (re.compile(names), re.compile(endings))

@@ -30,7 +30,7 @@ from memsearch_engine.secrets.judge import (
     mixed,
     wordy,
 )
-from memsearch_engine.secrets.vendor import PLACES, TOKENS, Rule
+from memsearch_engine.secrets.vendor import PLACES, PREFIXED, TOKENS, Rule, without_prefix
 
 _REDACTED = re.compile(r"\[REDACTED:[a-z0-9-]+:[0-9a-f]{8}\]")
 _GLUED = re.compile(
@@ -55,6 +55,7 @@ _MAX_ATS = 8
 _URL_TOKEN = re.compile(r"(?i)https?://([A-Za-z0-9_-]{20,200})(?::[^\s/@:\"'<>]{1,200})?@")
 #: A port, or a word that describes a password.
 _PORT = re.compile(r"\d{1,5}(?:[/?#]|$)|(?i:pass(?:word|wd)?|pwd?|secret)$")
+_LETTERS = re.compile(r"[^\W\d_]{4,}")
 _PIECE, _OVERLAP, _MAX_NAMES = 6000, 600, 60
 
 Span = tuple[int, int, str]
@@ -224,6 +225,13 @@ def _ours(text: str) -> Iterator[Span]:
     yield from blocks.backup_codes(text)
 
 
+def _is_generated(value: str) -> bool:
+    """Whether a value has digits and hardly any words."""
+    words = "".join(run for run in _LETTERS.findall(value.lower()) if is_common(run))
+    cased = value.lower() != value != value.upper()
+    return sum(map(str.isdigit, value)) + cased > 1 and len(words) * 5 < len(value) * 2
+
+
 def _tokens(text: str, lower: str) -> Iterator[Span]:
     for at in _words()(lower):
         rule, judge = _RULES[at]
@@ -245,6 +253,7 @@ _RULES: tuple[tuple[Rule, Callable[[str, str], bool]], ...] = (
         (rule, lambda _, value: mixed(value) and not (wordy(value) and has_word(value)))
         for rule in contexts.LINKS
     ),
+    *((rule, lambda _, value: _is_generated(without_prefix(value))) for rule in PREFIXED),
     *((rule, lambda _, value: len(set(value)) > 5) for rule in (*places.SHAPES, *contexts.SHAPES)),
 )
 

@@ -7,6 +7,7 @@ RE2 has no look-around: a left edge is part of the match, and a right edge is ch
 
 from __future__ import annotations
 
+import re
 import string
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -52,7 +53,12 @@ def rule(name: str, words: str, pattern: str, not_before: frozenset[str] = froze
 
 
 TOKENS: tuple[Rule, ...] = (
-    _token("aws-access-key-id", "akia asia", r"(?:AKIA|ASIA)[A-Z0-9]{16}", not_before=_UPPER),
+    _token(
+        "aws-access-key-id",
+        "akia asia abia acca",
+        r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}",
+        not_before=_UPPER,
+    ),
     _token(
         "aws-session-token",
         "iqojb3jpz2lu fwogzxivyxdz",
@@ -114,14 +120,18 @@ TOKENS: tuple[Rule, ...] = (
     _token("heroku-key", "hrku-", r"HRKU-AA[A-Za-z0-9_-]{50,}"),
     _token("newrelic-key", "nrak- nral", r"NRAK-[A-Z0-9]{27}|[0-9a-f]{36}NRAL"),
     _token("sentry-token", "sntrys_ sntryu_", r"sntry[su]_[A-Za-z0-9+/=_]{40,}"),
-    _token("shopify-token", "shpat_ shpss_ shpca_ shppa_", r"shp(?:at|ss|ca|pa)_[0-9a-f]{32}"),
+    _token(
+        "shopify-token",
+        "shpat_ shpss_ shpca_ shppa_ shpua_ shptka_ prtapi_",
+        r"(?:shp(?:at|ss|ca|pa|ua|tka)|prtapi)_[0-9a-f]{32}",
+    ),
     _token("square-token", "sq0", r"sq0(?:csp|atp)-[A-Za-z0-9_-]{22,}"),
     _token(
         "paypal-token",
         "access_token$",
         r"access_token\$(?:production|sandbox)\$[a-z0-9]{16}\$[0-9a-f]{32}",
     ),
-    _token("databricks-token", "dapi", r"dapi[0-9a-f]{32}(?:-\d)?"),
+    _token("databricks-token", "dapi dkea dose", r"(?:dapi|dkea|dose)[0-9a-f]{32}(?:-\d)?"),
     _token("supabase-key", "sbp_ sb_secret_", r"sbp_[0-9a-f]{40}|sb_secret_[A-Za-z0-9_-]{20,}"),
     _token("netlify-token", "nfp_", r"nfp_[A-Za-z0-9]{36}"),
     _token("linear-key", "lin_api_", r"lin_api_[A-Za-z0-9]{40}"),
@@ -148,7 +158,7 @@ TOKENS: tuple[Rule, ...] = (
     _token("hubspot-token", "pat-", r"pat-(?:na|eu)\d-[0-9a-f]{8}-[0-9a-f-]{27}"),
     _token("tailscale-key", "tskey-", r"tskey-[a-z]{3,8}-[A-Za-z0-9-]{20,}"),
     _token("dynatrace-token", "dt0c01.", r"dt0c01\.[A-Z2-7]{24}\.[A-Z2-7]{64}"),
-    _token("alibaba-key-id", "ltai5t", r"LTAI5t[A-Za-z0-9]{18}"),
+    _token("alibaba-key-id", "ltai", r"LTAI[A-Za-z0-9]{16,24}", not_before=_WORD),
     _token("contentful-token", "cfpat-", r"CFPAT-[A-Za-z0-9_-]{43}"),
     _token("elevenlabs-key", "sk_", r"sk_[0-9a-f]{48}"),
     _token("honeycomb-key", "hcaik_ hcaic_ hcbik_ hcxik_", r"hc[a-z]i[ck]_[a-z0-9]{58,64}"),
@@ -164,8 +174,53 @@ TOKENS: tuple[Rule, ...] = (
     _token("mapbox-token", "sk.eyj", r"sk\.eyJ[A-Za-z0-9_-]{30,}\.[A-Za-z0-9_-]{20,}"),
     _token("okta-token", "ssws ", r"SSWS[ \t]+00[A-Za-z0-9_-]{38,42}"),
     _token(
-        "uuid-token", "waka_ sdk- mob-", r"(?:waka_(?:sec_)?|sdk-|mob-)[0-9a-f]{8}-[0-9a-f-]{27}"
+        "uuid-token",
+        "waka_ sdk- mob- api- xaat- xapt- depot_ ctx7sk- rgapi- sk_ hrku- luma- access- persona_ "
+        "st.",
+        r"(?:waka_(?:sec_)?|sdk-|mob-|api-|xa[ap]t-|depot_|ctx7sk-|RGAPI-|sk_(?:test_|sbox_)?|"
+        r"HRKU-|luma-|access-(?:production|development|sandbox)-|persona_(?:production|sandbox)_|"
+        r"st\.)[0-9a-f]{8}-[0-9a-f-]{27}(?:[.-][0-9a-f.-]{32,80})?",
     ),
+    _token("uuid-token", "-", r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}:[0-9a-f]{32}"),
+    # hexadecimal behind a short prefix, which names other things, too
+    _token(
+        "hex-token",
+        "fc- key_ pk_ cs_ cu_ sb_ e2b_ fhb- gto_ gta_ sqp_ squ_ sqa_ sqb_ sd_ cal_",
+        r"(?:(?:fc-|cu_|sd_|cal_(?:live_|test_)?)[0-9a-f]{32}|pk_[0-9a-f]{34}|(?:cs|sb|e2b|"
+        r"gt[ao]|sq[abpu])_[0-9a-f]{40}|fhb-[0-9a-f]{32,64}|key_[0-9a-f]{28,64})",
+        not_before=_WORD,
+    ),
+    _token("asana-token", ":", r"[0-2]/\d{10,20}(?:/\d{10,20})?:[0-9a-f]{32}"),
+    _token("rapidapi-key", "msh", r"[0-9a-f]{10}msh[0-9a-f]{15}p1[0-9a-f]{5}jsn[0-9a-f]{12}"),
+    _token("ghost-key", ":", r"[0-9a-f]{24}:[0-9a-f]{64}", not_before=_WORD),
+    _token("zoho-token", "1000.", r"1000\.[0-9a-f]{32}\.[0-9a-f]{32}"),
+    _token("salesforce-token", "00d", r"00D[A-Za-z0-9]{12}![A-Za-z0-9._]{60,}"),
+    _token("facebook-app-token", "|", r"\d{15,16}\|[A-Za-z0-9_-]{27}", not_before=_WORD),
+    _token(
+        "azure-key",
+        "azdo jqqj99 azfu azse azca acdb",
+        r"[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}|[A-Za-z0-9]{52}JQQJ99[A-Za-z0-9]{26}|"
+        r"[A-Za-z0-9+/_-]{40,76}(?:AzFu|AzSe|AzCa|ACDb)[A-Za-z0-9+/_-]{5,8}={0,2}",
+    ),
+    _token("backblaze-key", "k00", r"K00[0-9][A-Za-z0-9+/]{27}", not_before=_BASE64),
+    _token("rancher-token", "token-", r"token-[a-z0-9]{5}:[a-z0-9]{54}"),
+    _token("octopus-key", "api-", r"API-[A-Z0-9]{25,32}", not_before=_WORD),
+    _token("key-in-capitals", "pk_", r"pk_(?:\d{6,10}|prod|test)_[A-Z0-9]{28,32}"),
+    _token("cloudflare-token", "v1.0-", r"v1\.0-[0-9a-f]{24}-[0-9a-f]{100,200}"),
+    _token("configcat-key", "configcat-sdk-", r"configcat-sdk-\d/[\w-]{22}/[\w-]{22}"),
+    _token("baidu-key", "bce-v3/", r"bce-v3/ALTAK-\w{16,32}/[0-9a-f]{40}"),
+    _token("astra-token", "astracs:", r"AstraCS:[A-Za-z0-9]{24}:[0-9a-f]{64}"),
+    _token("fly-token", "fm1_ fm2_", r"fm[12]_[A-Za-z0-9+/=]{60,}"),
+    _token("docker-token", "swmkey-", r"SWMKEY-1-[A-Za-z0-9+/]{43}"),
+    _token(
+        "authress-key", ".acc", r"[a-z]{2,8}_[a-z0-9]{5,30}\.[a-z0-9]{4,6}\.acc[_-][\w.-]{40,160}"
+    ),
+    _token("base64-token", "absk bbdc-", r"(?:ABSK|BBDC-)[A-Za-z0-9+/]{32,280}={0,2}"),
+    _token("harness-key", "pat. sat.", r"[ps]at\.[\w-]{22}\.[0-9a-f]{24}\.\w{20}"),
+    _token("telnyx-key", "key0", r"KEY0[\w-]{50,60}"),
+    _token("twitter-token", "aaaaaaaaaaaaaaaaaaaa", r"A{20,23}[B-Zb-z0-9%][A-Za-z0-9%]{58,120}"),
+    _token("maxmind-key", "_mmk", r"[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk"),
+    _token("siliconflow-key", "sk-", r"sk-[a-z]{48}", not_before=_WORD),
     # a vendor that is not known: letters of both cases with digits after a short prefix; not a pod
     rule(
         "random-token",
@@ -178,6 +233,12 @@ TOKENS: tuple[Rule, ...] = (
         "random-token",
         "key token",
         r"(?im)(?:^|[^\sc][ \t])[\"']?(?:key|token)[\"']?[ \t:=]{1,3}[\"'`]?([\w+/-]{20,100}=?)",
+    ),
+    _token(
+        "random-token",
+        "exo eaa bsa yc aq. o. t1. a21aa ak- as- fk- re_ pa- dataset- md- pat_",
+        r"(?:EXO|EAA|BSA|YC|AQ\.|o\.|t1\.|A21AA|[af][ks]-|re_|pa-|dataset-|md-|pat_)[\w.-]{18,400}\w",
+        not_before=_BASE64,
     ),
     _token("wallet-key", "prv", r"[xyzt]prv[1-9A-HJ-NP-Za-km-z]{100,112}"),
     _token(
@@ -208,6 +269,42 @@ TOKENS: tuple[Rule, ...] = (
         r"QUklWQVRFIEtFW|BSSVZBVEUgS0VZ)[A-Za-z0-9+/=]{20,})",
     ),
 )
+
+#: Prefixes that services give their tokens.
+_PREFIXES = (
+    "AIK_CI_ AIK_SECRET_ bedrock-api-key- p8e- AKID AKLT ALTAK- AKCp cmVmdGtu bkua_ "
+    "bkaa_ bkaj_ bkar_ bkct_ bkpt_ bkpat_ bkps_ cnvca sk_car_ csk- CCIPAT_ CCIPRJ_ CLOJARS_ cfut_ "
+    "cfat_ cfk_ 0x4AAAAAAA csa_ CCDB1_ crsr_ ddapp_ ddp_ ddw_ dnkey- apk_user_ cog_ dvc_server_ "
+    "SWMTKN-1- duffel_live_ duffel_test_ EZAK EZTK essu_ IGQV FLWSECK- FLWSECK_TEST- fo1_ fio-u- "
+    "glffct- gloas- glwt- GR1348941 eyJrIjoi dG9rO ico- s-s4t2 ion_ lip_ llx- mlsn. xsmtpsib- m0- "
+    "mercury_production_ Mid-server- mdb_sa_ napi_ NRII- NRRA- NRIQ- NRSP- nvapi- nyk_ os_v2_app_ "
+    "os_v2_org_ api_live. api_live_ sha256~ pdl_live_ pdl_sdbx_ pcsk_ pina_ polar_at_ polar_oat_ "
+    "polar_pat_ phx_ phs_ pnu_ pnb_ prf_cli_ ramp_sec_ rdme_ rpa_ rnd_ rootly_ samsara_api_ tk-us- "
+    "sgp_ sgd_ slk_ sm_aat_ sm_pat_ sm_sat_ shippo_live_ shippo_test_ snyk_uat. snyk_sat. EAAA "
+    "sbp_v0_ tss_ tgp_v1_ tfp_ unkey_ ucat_ AYNgAS vtwn_ vcp_ vck_ vca_ vcr_ vci_ vercel_blob_rw_ "
+    "wandb_v1_ xnd_production_ xnd_development_ AQVN y0_ zpka_ APP_USR- skey_test_ skey_live_ "
+    "klarna_live_api_ klarna_test_api_ secret-live- secret-test- ory_pat_ ory_at_ ory_rt_ ory_ac_ "
+    "nbp_ lin_oauth_ lin_wh_ ATTA figu_ figo_ nfc_ nfo_ nfu_ nfb_ dbtc_ dbtu_ dbts_ hxtp_ hxtw_ "
+    "xau_ AVNS_ sec-c- fw_ jina_ tvly- sk-helicone- bb_live_ bb_test_ esecret_ aph0_ mfa. tk_ "
+    "nsec1 n8n_api_ cztei_ gitpod_pat_ tsec_ sgamp_user_ apify_api_ sk-lf- STS. sl.u. xwfp- npg_"
+)
+_PREFIX = "|".join(map(re.escape, _PREFIXES.split()))
+
+#: The alphabets behind these prefixes differ, so the rest of a token is judged.
+PREFIXED: tuple[Rule, ...] = (
+    rule(
+        "service-token",
+        _PREFIXES.lower(),
+        rf"{_LEFT}((?:{_PREFIX})[A-Za-z0-9_.-]{{9,600}}[A-Za-z0-9_-]={{0,2}})",
+        not_before=_BASE64,
+    ),
+)
+
+
+def without_prefix(token: str) -> str:
+    """Return a token of a service without its prefix."""
+    return re.sub(_PREFIX, "", token, count=1)
+
 
 #: Secrets in a known place: an option of a command, a header, a query, a field of a file format.
 PLACES: tuple[Rule, ...] = (
