@@ -224,34 +224,63 @@ def test_damage_is_counted_once_however_often_a_file_grows(tmp_path, monkeypatch
             out.write(claude(number, f"nr {number}") + b"\n")
 
 
+def asked(number, before, more=""):
+    """The lines of a turn after the line *before*. *more*: a second piece of its answer."""
+    row = json.loads(claude(number, f"nr {number}"))
+    rows = [{**row, "parentUuid": before}]
+    for name, text in ((f"a{number}", f"answer {number}"), (f"b{number}", more)):
+        said = {"role": "assistant", "content": [{"type": "text", "text": text}]}
+        if text:
+            rows.append({**row, "type": "assistant", "message": said, "uuid": name})
+            rows[-1]["parentUuid"] = rows[-2]["uuid"]
+            rows[-1]["timestamp"] = f"2026-11-20T09:0{number}:0{len(rows)}.000Z"
+    return [json.dumps(row) + "\n" for row in rows]
+
+
 @pytest.mark.parametrize("again", [(0, 3), (1, 3), (1, 2), (2, 3)])
-def test_turns_that_the_client_writes_again_are_read_once(tmp_path, monkeypatch, again):
+@pytest.mark.parametrize("begins_anew", [False, True])
+def test_turns_that_the_client_writes_again_are_read_once(
+    tmp_path, monkeypatch, again, begins_anew
+):
     monkeypatch.setattr("memsearch_engine.agents.transcripts.jsonl._WORTH_AN_INDEX", 0)
-
-    def turn(number, before):
-        row = json.loads(claude(number, f"nr {number}"))
-        said = {"role": "assistant", "content": [{"type": "text", "text": f"answer {number}"}]}
-        answer = {**row, "type": "assistant", "message": said, "uuid": f"a{number}"}
-        rows = {**row, "parentUuid": before}, {**answer, "parentUuid": row["uuid"]}
-        return "".join(json.dumps(row) + "\n" for row in rows)
-
-    turns = [turn(number, f"a{number - 1}" if number else None) for number in range(3)]
+    turns = ["".join(asked(number, f"a{number - 1}" if number else None)) for number in range(3)]
     repeated = "".join(turns[slice(*again)]).replace('"cwd": "/p"', '"cwd": "/p/sub"')
+    if begins_anew:
+        first = json.dumps(json.loads(repeated.partition("\n")[0]) | {"parentUuid": None})
+        repeated = f"{first}\n{repeated.partition(chr(10))[2]}"
     file = tmp_path / "s.jsonl"
     for text in (
         "".join(turns),
         "".join(turns) + repeated,
-        "".join([*turns, repeated, turn(3, "a2")]),
+        "".join([*turns, repeated, *asked(3, "a2")]),
     ):
         file.write_text(text)
         session = claude_code.open_session(claude_code.at(file), tmp_path / "cache")
     found = session.turns()
     assert [one.turn for one in found] == session.ids and len(found) == 4
     assert [one.assistant for one in found] == [f"answer {number}" for number in range(4)]
-    assert not any(one.replaced_by or one.replaces for one in found)
+    assert not any(one.replaced_by or one.replaces or one.cwd != "/p" for one in found)
     for place in range(4):
         assert session.turns(place, place + 1) == found[place : place + 1]
         assert session.turns(place) == found[place:]
+
+
+def test_an_answer_that_goes_on_after_lines_that_were_written_again_is_whole(tmp_path):
+    first, (*second, later) = asked(0, None), asked(1, "a0", "and more")
+    file = tmp_path / "s.jsonl"
+    # only the prompt of the second turn is written a third time
+    file.write_text("".join([*first, *second, *first, *second, later, second[0], *asked(2, "b1")]))
+    found = claude_code.open_session(claude_code.at(file)).turns()
+    whole = ["answer 0", "answer 1\n\nand more", "answer 2"]
+    assert [turn.assistant for turn in found] == whole
+
+
+def test_a_rewind_after_lines_that_were_written_again_takes_back_its_turns(tmp_path):
+    turns = [*asked(0, None), *asked(1, "a0"), *asked(2, "a1")]
+    file = tmp_path / "s.jsonl"
+    file.write_text("".join([*turns, *turns, *asked(3, "a0")]))
+    found = claude_code.open_session(claude_code.at(file)).turns()
+    assert [bool(turn.replaced_by) for turn in found] == [False, True, True, False]
 
 
 def test_a_header_behind_zero_bytes_names_its_session(tmp_path):

@@ -98,6 +98,35 @@ def test_turns_that_a_fork_repeats_are_its_parent_s(tmp_path):
     )  # notes of earlier imports call it so
 
 
+def test_turns_that_a_fork_wrote_in_the_same_millisecond_are_its_parent_s(tmp_path):
+    parent, fork = (f"01920000-aaaa-7bbb-8ccc-00000000000{n}" for n in "ab")
+
+    def said(second: int, number: int) -> tuple[dict, dict]:
+        return (
+            event(second, "event_msg", type="user_message", message=f"Which {number}?"),
+            event(second, "event_msg", type="agent_message", message=f"{number}"),
+        )
+
+    write(
+        tmp_path / f"rollout-x-{parent}.jsonl",
+        event(0, "session_meta", id=parent, cwd="/a"),
+        *said(1, 1),
+        *said(2, 2),
+        *said(3, 3),
+    )
+    file = write(
+        tmp_path / f"rollout-x-{fork}.jsonl",
+        event(10, "session_meta", id=fork, cwd="/b", forked_from_id=parent),
+        *said(10, 1),
+        *said(10, 2),
+        *said(11, 3),
+        *said(20, 4),
+    )
+    conversation = codex.open_session(codex.at(file))
+    assert [turn.assistant for turn in conversation.turns()] == ["1", "2", "3", "4"]
+    assert [name[:36] for name in conversation.ids] == [parent, parent, parent, fork]
+
+
 def test_openclaw_s_envelopes_heartbeats_inline_results_and_replaced_files(tmp_path):
     block = 'Conversation info (untrusted metadata):\n```json\n{"sender_id": "1"}\n```\n\n'
 

@@ -50,6 +50,7 @@ class Scanner(ABC):
         unknown: kinds of records that the reader does not know, with their counts.
         aliases: other names of turns -> their ids.
         after: see ``Offsets``.
+        begun: the ids of the turns so far.
     """
 
     def __init__(self) -> None:
@@ -57,6 +58,7 @@ class Scanner(ABC):
         self.unknown: dict[str, int] = {}
         self.aliases: dict[str, str] = {}
         self.after: dict[str, str] = {}
+        self.begun: set[str] = set()
 
     @abstractmethod
     def feed(self, offset: int, raw: bytes) -> tuple[str, int] | None:
@@ -73,6 +75,13 @@ class Scanner(ABC):
             msgspec.DecodeError: the line is not a record.
         """
 
+    def is_again(self, turn: str) -> bool:
+        """Whether the client has written the line of an earlier turn again.
+
+        Lines without an id of their own may share a name: a fork of Codex writes all lines at once.
+        """
+        return False
+
     def count(self, kind: object) -> None:
         """Count a record of a kind that the reader does not know."""
         count(self.unknown, kind)
@@ -81,7 +90,8 @@ class Scanner(ABC):
 class LinkedScanner(Scanner):
     """Finds turns in lines that name the line that they follow.
 
-    A turn that follows no line of the turn before it is on another branch of the session.
+    A turn that follows no line of the turn before it is on another branch of the session. Lines
+    that a client writes again when it is opened may follow another line than before.
     """
 
     def __init__(self) -> None:
@@ -90,6 +100,10 @@ class LinkedScanner(Scanner):
         # descend from, None if they descend from the turn
         self._roots: dict[str, str | None] = {}
         self._has_begun = False  # lines before the first turn may belong to a turn that is not read
+
+    def is_again(self, turn: str) -> bool:
+        """Whether the client has written the line of an earlier turn again."""
+        return turn in self.begun
 
     def link(self, own: str, parent: str | None) -> None:
         """Record a line that begins no turn.
@@ -112,7 +126,7 @@ class LinkedScanner(Scanner):
         """Record a line that begins a turn. See ``link``."""
         root = self._root(parent)
         self.after.pop("", None)
-        if self._has_begun and root is not None:
+        if self._has_begun and root is not None and turn not in self.begun:
             self.after[turn] = root
         self._has_begun = True
         self._roots = {own: None}
@@ -266,8 +280,11 @@ class JsonlConversation(Conversation):
         found: list[Turn] = []
         for turn in type(self).parser(self._lines(start, stop), self._offsets.facts):
             place = first + len(found)
-            if self._places.get(turn.turn, place) >= place:
+            at = self._places.get(turn.turn, place)
+            if at >= place:
                 found.append(turn)
+            elif found and at == place - 1 and _goes_further(turn, found[-1]):
+                found[-1] = msgspec.structs.replace(turn, cwd=found[-1].cwd)
         return found
 
     @cached_property
@@ -289,7 +306,10 @@ class JsonlConversation(Conversation):
         return len(parents) - 1 if found is None else found
 
     def place_of_line(self, line: str) -> int | None:
-        """Return the position of the turn with a line; -1 before turns, None for an unknown id."""
+        """Return the position of the turn with a line; -1 before turns, None for an unknown id.
+
+        Of a line that was written again, the first one counts.
+        """
         if not _LINE_ID.fullmatch(line) or self.where.path.endswith(".zst"):
             return None
         with (
@@ -300,7 +320,7 @@ class JsonlConversation(Conversation):
             forms = ("utf-8", "utf-16-le", "utf-16-be") if b"\0" in data[:4] else ("utf-8",)
             for form, blank in product(forms, ("", " ")):
                 pair = f'"{self.line_id}":{blank}"{line}"'.encode(form)
-                if (at := data.rfind(pair)) >= 0:
+                if (at := data.find(pair)) >= 0:
                     return bisect.bisect_right(self._offsets.starts, at) - 1
         return None
 
@@ -378,6 +398,11 @@ def _scan(path: str, scanner: Callable[[], Scanner], cache: Path | None) -> Offs
     return found
 
 
+def _goes_further(copy: Turn, turn: Turn) -> bool:
+    """Whether the agent was at work on a turn that was written again, and has gone on."""
+    return copy.ended > turn.ended and copy.assistant.startswith(turn.assistant)
+
+
 def _goes_on(known: Offsets, found: Offsets) -> bool:
     """Whether the last known turn is still where it was."""
     last = len(known.ids)
@@ -391,7 +416,7 @@ def _scanned(path: str, scan: Scanner, known: Offsets) -> Offsets:
     """Return the turns of a file. The last *known* one may have grown, so it is read again."""
     ids, starts = known.ids[:-1], known.starts[:-1]
     before: dict[str, int] = {}
-    seen = set(ids)
+    scan.begun.update(ids)
     if known.ids:
         scan.facts.update(known.facts)
         before = known.before
@@ -404,9 +429,9 @@ def _scanned(path: str, scan: Scanner, known: Offsets) -> Offsets:
         except (msgspec.DecodeError, RecursionError):
             scan.count(NOT_JSON)
             continue
-        if turn and turn[0] not in seen:  # a client may write its lines again when it is opened
+        if turn and not scan.is_again(turn[0]):
             before = dict(scan.unknown)
-            seen.add(turn[0])
+            scan.begun.add(turn[0])
             ids.append(turn[0])
             starts.append(turn[1])
     return Offsets(
