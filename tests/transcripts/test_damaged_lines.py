@@ -364,6 +364,13 @@ def test_lines_in_utf_16_are_read_at_their_own_place(form, mark):
 
 
 @pytest.mark.parametrize("form", WIDE)
+def test_a_long_line_of_characters_with_the_byte_of_a_line_s_end_is_read(form):
+    row = {"text": "\u0a97" * 3_000_000}  # the time is linear in the length, else it is minutes
+    data = f"{json.dumps(row, ensure_ascii=False)}\r\n".encode(form)
+    assert [json.loads(raw) for _, _, raw in records(io.BytesIO(data))] == [row]
+
+
+@pytest.mark.parametrize("form", WIDE)
 def test_a_torn_line_in_utf_16_is_counted(form):
     data = f"{WIDE_ROWS[0][:90]}\n{WIDE_ROWS[1]}\n{WIDE_ROWS[2][:50]}".encode(form)
     assert (read(data)[0], read(data)[2]) == ([1], {"(not JSON)": 2})

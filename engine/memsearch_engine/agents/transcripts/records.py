@@ -148,21 +148,21 @@ def _from_utf_16(file: Any, line: bytes, start: int) -> tuple[int, bytes]:
     Returns:
         (its length in bytes, the text from *start* on in UTF-8).
     """
-    is_big = line[start] == 0
+    is_big, data = line[start] == 0, bytearray(line)  # bytes would be copied for each piece
     while True:
-        is_even = (len(line) - start) % 2 == 0
-        if is_big and is_even and line.endswith(b"\0\n"):
+        is_even = (len(data) - start) % 2 == 0
+        if is_big and is_even and data.endswith(b"\0\n"):
             break
-        if not is_big and not is_even and line.endswith(b"\n"):
-            line += file.read(1)
-            if line.endswith(b"\0"):
+        if not is_big and not is_even and data.endswith(b"\n"):
+            data += file.read(1)
+            if data.endswith(b"\0"):
                 break
         more = file.readline()
-        line += more
-        if not more or len(line) > MAX_LINE:
+        data += more
+        if not more or len(data) > MAX_LINE:
             break
-    text = line[start:].decode("utf-16-be" if is_big else "utf-16-le", "replace")
-    return len(line), text.encode()
+    text = data[start:].decode("utf-16-be" if is_big else "utf-16-le", "replace")
+    return len(data), text.encode()
 
 
 class _Object(msgspec.Struct):
