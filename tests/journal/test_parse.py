@@ -130,6 +130,14 @@ def test_marks():
     )
 
 
+def test_a_turn_does_not_supersede_itself():
+    head = b"### 10:00\n<!-- session:s turn:t transcript:/x.jsonl -->\n"
+    own = turn_id("claude-code", "s", "t")
+    for name, marks in ((own, {}), ("ffff", {"superseded-by": "ffff"})):
+        (entry,) = parse(head + f"<!-- superseded-by:{name} -->\n- text\n".encode()).entries
+        assert (entry.id, entry.marks) == (own, marks)
+
+
 def test_front_matter_preamble_crlf_and_bytes_that_are_no_utf8():
     data = (
         b"---\r\ntitle: x\r\n# no heading\r\n---\r\n\r\n"

@@ -253,6 +253,8 @@ def _entry(
         base = turn_id(anchor.agent, anchor.session, anchor.turn)
     else:
         base = digest("text", anchor.session if anchor else name, raw.replace(b"\r\n", b"\n"))
+    if marks.get("superseded-by") == base:  # earlier versions marked a repeated turn so
+        del marks["superseded-by"]
     seen[base] = seen.get(base, 0) + 1
     return Entry(
         id=base if seen[base] == 1 else digest(base, str(seen[base])),
