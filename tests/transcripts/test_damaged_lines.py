@@ -275,6 +275,23 @@ def test_an_answer_that_goes_on_after_lines_that_were_written_again_is_whole(tmp
     assert [turn.assistant for turn in found] == whole
 
 
+@pytest.mark.parametrize("first", range(1, 6))
+def test_lines_that_are_written_again_from_the_middle_of_a_turn_belong_to_no_other(tmp_path, first):
+    turns = [*asked(0, None, "more"), *asked(1, "b0", "more")]
+    queued = json.loads(turns[2]) | {"type": "attachment", "uuid": "q"}
+    queued["attachment"] = {"type": "queued_command", "prompt": "Use blue"}
+    turns.insert(3, json.dumps(queued | {"parentUuid": "b0"}) + "\n")
+    file = tmp_path / "s.jsonl"
+    file.write_text("".join([*turns, *turns[first:], *asked(2, "b1")]))
+    session = claude_code.open_session(claude_code.at(file))
+    asked_for = ["nr 0\n\nUse blue", "nr 1", "nr 2"]
+    answers = ["answer 0\n\nmore", "answer 1\n\nmore", "answer 2"]
+    assert [(turn.user, turn.assistant) for turn in session.turns()] == list(
+        zip(asked_for, answers)
+    )
+    assert [session.turns(n, n + 1)[0].assistant for n in range(3)] == answers
+
+
 def test_a_rewind_after_lines_that_were_written_again_takes_back_its_turns(tmp_path):
     turns = [*asked(0, None), *asked(1, "a0"), *asked(2, "a1")]
     file = tmp_path / "s.jsonl"

@@ -243,10 +243,13 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
     position = None  # of the last prompt, until it is answered
     ran: ToolCall | None = None  # the command that the person ran, until its output came
     last: _Line | None = None
+    seen: dict[str, object] = {}  # the ids of the turn's lines -> their types
     for line in decoded(lines, _decode):
-        if turns and line.type == "attachment":
+        is_again = bool(turns) and _is_again(line, turns[-1], seen)
+        if turns and line.type == "attachment" and not is_again:
             _typed_ahead(turns[-1], tools, line.attachment)
         if _aside(line, facts) or line.type not in ("user", "assistant"):
+            seen |= {} if is_again else {text_of(line.uuid): line.type}
             continue
         if line.type == "assistant":
             position, last = None, last and line
@@ -258,13 +261,15 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
                 turns[-1].aliases = [*turns[-1].aliases, *_aliases(line)]
                 continue
             tools, position, ran = {}, line.turnPosition, _ran(line)
+            seen = {text_of(line.uuid): line.type}
             turns.append(_turn(line, prompt))
             if ran is not None:
                 turns[-1].call(ran)
             continue
-        if not turns:
+        if not turns or is_again:
             continue
         turn = turns[-1]
+        seen[text_of(line.uuid)] = line.type
         turn.ended = text_of(line.timestamp) or turn.ended
         content = line.content()
         if line.type == "user":
@@ -278,14 +283,16 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
             else:
                 turn.outside = turn.outside or _channel_message(text) is not None
                 _results(turn, tools, content)
-        elif line.isApiErrorMessage:
-            turn.status = "failed"
-            turn.say(blocks_text(content))
-        elif (
-            line.fields().get("model") != _SYNTHETIC
-        ):  # else the client wrote it: "No response requested."
-            _answer(turn, tools, content)
+        else:
+            _answer(turn, tools, line)
     return turns
+
+
+def _is_again(line: _Line, turn: Turn, seen: dict[str, object]) -> bool:
+    """Return whether the client has written a line of the turn, or of one before it, again."""
+    own, parent = text_of(line.uuid), text_of(line.parentUuid)
+    is_older = bool(parent) and parent not in seen and text_of(line.timestamp) < turn.started
+    return bool(own) and (seen.get(own) == line.type or is_older)
 
 
 def _is_open(last: _Line | None) -> bool:
@@ -387,8 +394,14 @@ def _reported(tools: dict[str, ToolCall], text: str) -> None:
         sent_off.output = f"{agent[0]}\n{result[1].strip()}" if agent else result[1].strip()
 
 
-def _answer(turn: Turn, tools: dict[str, ToolCall], content: Any) -> None:
-    for block in blocks_of(content):
+def _answer(turn: Turn, tools: dict[str, ToolCall], line: _Line) -> None:
+    if line.isApiErrorMessage:
+        turn.status = "failed"
+        turn.say(blocks_text(line.content()))
+        return
+    # else the client wrote it: "No response requested."
+    is_by_model = line.fields().get("model") != _SYNTHETIC
+    for block in blocks_of(line.content()) if is_by_model else ():
         if block.get("type") == "text":
             turn.answer(text_of(block.get("text")))
         elif block.get("type") == "tool_use":
