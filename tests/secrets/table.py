@@ -51,7 +51,7 @@ def mentions() -> list[str]:
 
 
 def documents() -> list[str]:
-    """Lines of changelogs, manuals and commands that were touched once, and are innocent."""
+    """Made-up lines in the manner of changelogs, manuals and commands, all innocent."""
     return (HERE / "documents.txt").read_text(encoding="utf-8").splitlines()
 
 

@@ -83,5 +83,5 @@ def test_names_near_a_cue_stay(text, tmp_path):
 
 
 def test_lines_of_documents_stay(tmp_path):
-    """Of 261 lines that were touched, most stay since they are negatives of the fit."""
-    assert len(table.touched(table.documents(), Home(tmp_path))) <= 90
+    """Our own 207 lines of the kinds that were touched: most stay, as negatives of the fit."""
+    assert len(table.touched(table.documents(), Home(tmp_path))) <= 36
