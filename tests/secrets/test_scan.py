@@ -108,6 +108,20 @@ def test_values_with_little_around_them(text, secret, tmp_path):
 
 
 @pytest.mark.parametrize(
+    "line",
+    ["alice * {} *", "joe\t*\t{}\t*  # office", 'xfinity * "{}" *\r\nkim * x *', '"m" * "{}" *'],
+)
+def test_the_secrets_of_ppp_need_no_quotes(line, tmp_path):
+    for secret in ("pfeifente", "MyPa55word"):
+        assert secret not in redact(line.format(secret), Home(tmp_path))[0]
+
+
+@pytest.mark.parametrize("text", ["width * height * depth", "area = width * height *\n  depth"])
+def test_a_product_stays(text, tmp_path):
+    assert redact(text, Home(tmp_path))[0] == text
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "STRIPE_PUBLISHABLE_KEY=pk_test_519M779hAjkZzqgmpuxtZN29Sl6duRKPD7qFDhPejj1bXzjRnL1baIOK",

@@ -191,6 +191,12 @@ LETTERS: tuple[Rule, ...] = (
         '" *',
         rf"(?m)(?:^|[ ])\"[\w.@-]{{1,60}}\"[ \t]+\"?\*\"?[ \t]+\"?{_V}\"?(?:[ \t]+\*|[ \t]*$)",
     ),
+    # chap-secrets; "*" inside a line is rather a product
+    rule(
+        "config-password",
+        "*",
+        rf"(?m)^[\w.@-]{{1,60}}[ \t]+\*[ \t]+\"?{_V}\"?[ \t]+\*[ \t]*(?:#|\r?$)",
+    ),
     rule(
         "config-password",
         "psk= pre-shared-key=",
