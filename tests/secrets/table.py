@@ -19,7 +19,8 @@ from memsearch_engine.secrets.scan import find, redact
 
 HERE = Path(__file__).parent
 SAMPLE = 30_000
-MEASURED = ("unseen9", "unseen11")  # no weight and no word comes from them
+#: No weight and no word comes from these sets.
+MEASURED = ("unseen9", "unseen11", "unseen12", "unseen13", "unseen14")
 
 
 def missed(name: str, home: Home, group: str = "") -> tuple[list[str], int]:
@@ -79,7 +80,7 @@ def main() -> None:
         sets = (
             "heldout",
             "unseen",
-            *(f"unseen{n}" for n in range(2, 12)),
+            *(f"unseen{n}" for n in range(2, 15)),
             "trained",
             "trained2",
             "trained3",
