@@ -360,7 +360,7 @@ def use(report: Report, desk: Desk, corpus: Corpus, queries: int) -> float:
 
 
 def _spread(times: list[float]) -> list[float]:
-    return [len(times), median(times), p95(times), max(times)]
+    return [len(times), median(times), p95(times), max(times)] if times else [0] * 4
 
 
 def _type(app: Terminal, query: str) -> list[tuple[list[float], list[float], list[float]]]:

@@ -513,7 +513,8 @@ class Plain:
     def _restore(self, number: str) -> None:
         change = self.changes[_place(number, len(self.changes), "change")]
         restored = self.memory.restore(change.seq)
-        self.say(f"brought back {plain(restored.title)}; undo takes it back")
+        done = "removed" if restored.op == "delete" else "brought back"
+        self.say(f"{done} {plain(restored.title)}; undo takes it back")
 
 
 def _place(number: str, count: int, what: str) -> int:

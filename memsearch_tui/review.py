@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
-from memsearch_engine import Change, Decision, Memory, ReviewItem
+from memsearch_engine import Change, Conflict, Decision, Memory, ReviewItem
 
 from memsearch_tui import drafts
 from memsearch_tui.counted import many, quoted
@@ -67,6 +67,8 @@ def decide(memory: Memory, case: ReviewItem, yes: bool, text: str | None = None)
     """
     if case.kind != "draft":
         return memory.review.decide(case, yes, text)
+    if drafts.load(memory.home, case.subject.path, case.subject.entry_id) != case.subject:
+        raise Conflict(f"{quoted(case.title)} changed meanwhile", "look at it again")
     drafts.drop(memory.home, case.subject.path, case.subject.entry_id)
 
     def back() -> str:

@@ -40,7 +40,7 @@ class ChangesScreen(Page["list[engine.Change]"]):
 
     async def on_mount(self) -> None:
         """Read the changes; keys wait for them."""
-        if before := self.before():
+        if (before := self.before()) and before._changes:
             self._show(list(before._changes.values()))
         await self._read()
 
@@ -114,7 +114,8 @@ class ChangesScreen(Page["list[engine.Change]"]):
         self._brought = [*changes, *self._brought]
         count = len(self._brought)
         what = quoted(changes[0].title) if count == 1 else f"{count} notes"
-        self.say(f"brought back {what} · u on another row undoes that, too")
+        done = "removed" if changes[0].op == "delete" else "brought back"
+        self.say(f"{done} {what} · u on another row undoes that, too")
         self.run_worker(self._read(), group="read")
 
     def leave(self) -> None:

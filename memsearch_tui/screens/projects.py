@@ -34,7 +34,7 @@ class ProjectsScreen(Page[str]):
 
     async def on_mount(self) -> None:
         """Count what each project has; keys wait for it."""
-        if before := self.before():
+        if (before := self.before()) and before._rows:
             self._show(list(before._rows.values()), before._list.key)
         await read(
             self,

@@ -167,11 +167,14 @@ class ReviewScreen(Page[Item]):
     async def action_reload(self) -> None:
         """Read all cases again, and show each kind as soon as it is read."""
         self._read_kinds, self._is_reading = set(), True
+        decided = len(self._decided)
         self._show()
         reading = groups(self._memory, self._with_secrets)
         try:
             while group := await CASES.run(partial(next, reading, None)):
-                self._take(*group)
+                # a case may be decided after it was read, and before it is shown
+                done = {case.key for _, case, _ in self._decided[decided:]}
+                self._take(group[0], [case for case in group[1] if case.key not in done])
             self._cases = {k: c for k, c in self._cases.items() if c.kind in self._read_kinds}
         except (MemsearchError, OSError) as error:
             self._complain(error)

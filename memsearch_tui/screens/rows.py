@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from memsearch_engine import MemsearchError
 from textual.binding import Binding, BindingType
@@ -96,6 +96,12 @@ class HealthScreen(RowsScreen):
         self._library = library
         self._state: dict[str, Any] = {}
         self._making = ""
+
+    def before(self) -> Self | None:
+        """Return the page as it was left; its keys work as they did there."""
+        if before := super().before():
+            self._state = before._state
+        return before
 
     def _look(self) -> list[Line]:
         self._state = self._library.status.health()

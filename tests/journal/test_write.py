@@ -260,6 +260,15 @@ def test_marks_history_restore_and_notes(journal, memory):
     assert entries(memory) == [] and journal.undo(memory) == []
 
 
+def test_a_note_whose_addition_is_undone_is_deleted(journal, memory):
+    added = journal.add_note(memory, "2026-02-09", "10:00", "- remember me")
+    (change,) = journal.history.of_entry(added.entry_id)
+    assert journal.restore(change.seq).op == "delete"
+    assert entries(memory) == [] == journal.vanished(memory)
+    journal.undo(memory)
+    assert [entry.id for entry in entries(memory)] == [added.entry_id]
+
+
 def test_an_intent_left_by_a_crash_is_settled(journal, memory, monkeypatch):
     path = f"{memory}/2026-02-09.md"
     journal.append_turn(memory, "2026-02-09", "14:30", "- x", anchor())

@@ -13,11 +13,12 @@ from textual.drivers.headless_driver import HeadlessDriver
 from textual.scrollbar import ScrollBar
 from textual.widgets import Input
 
+from memsearch_tui.library.notes import NoteReader
 from memsearch_tui.screens.dialogs import AskScreen, ChoiceRow, ChooseScreen, DayScreen
 from memsearch_tui.screens.help import TextScreen
 from memsearch_tui.widgets.line_list import LineList
 from tests.tui.conftest import until
-from tests.tui.test_flows import drive, settled
+from tests.tui.test_flows import drive, settled, shown
 from tests.tui.test_screens import reviewed
 from tests.tui.test_ways import said
 
@@ -314,5 +315,26 @@ def test_the_cursor_of_a_box_does_not_blink(world):
         await pilot.press("escape", "escape", "escape", "e")
         await settled(pilot)
         assert not app.screen.query_one("#editor").cursor_blink
+
+    drive(app, steps)
+
+
+def test_reading_the_hits_again_reads_their_note_again(world, monkeypatch):
+    app, read = world.app(), NoteReader.seen
+
+    def denied(self, item):
+        raise PermissionError("not now")
+
+    async def steps(pilot):
+        monkeypatch.setattr(NoteReader, "seen", denied)
+        app.screen.search.search_for("redis")
+        await settled(pilot)
+        await pilot.press("r")
+        await settled(pilot)
+        assert "not now" in shown(app) and "r reads the lists again" in shown(app)
+        monkeypatch.setattr(NoteReader, "seen", read)
+        await pilot.press("r")  # the hits look the same
+        await settled(pilot)
+        assert "from 300 to 900 seconds" in shown(app)
 
     drive(app, steps)

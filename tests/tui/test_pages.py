@@ -10,8 +10,10 @@ import pytest
 from memsearch_engine import Memory
 from memsearch_engine.capture.ledger import MissedTurn
 from memsearch_engine.core.llm.spend import Spent
+from memsearch_engine.service.configuration import Models
 
 from memsearch_tui import activity, health
+from memsearch_tui.aside import WorkingScreen
 from memsearch_tui.library import Library
 from memsearch_tui.library.notes import NoteReader
 from memsearch_tui.library.rows import KnownProjects, NoteDays
@@ -328,5 +330,49 @@ def test_changes_open_on_the_newest_one_also_when_they_were_left_before(world, m
         await pilot.press("U")
         await settled(pilot)
         assert app.screen._list.key == CHANGES[0].seq  # `u` undoes it, not the one before
+
+    drive(app, steps)
+
+
+@pytest.mark.parametrize(("key", "owner", "name"), [("f2", KnownProjects, "rows"),
+                                                    ("U", Memory, "history")])  # fmt: skip
+def test_a_page_that_was_left_unread_says_that_it_is_read(world, monkeypatch, key, owner, name):
+    app, may_read = world.app(), threading.Event()
+    original = getattr(owner, name)
+    monkeypatch.setattr(owner, name, lambda *of, **how: may_read.wait(60) and original(*of, **how))
+
+    async def steps(pilot):
+        monkeypatch.setattr(Held, "now", 1)  # the page reads until the test lets it
+        for _ in range(2):
+            app.simulate_key(key)
+            await until(pilot, lambda: isinstance(app.screen, WorkingScreen))
+            assert app.screen_stack[1]._list.empty == ["reading …"]
+            await pilot.press("escape", "escape")
+            await until(pilot, lambda: len(app.screen_stack) == 1)
+        may_read.set()
+
+    drive(app, steps)
+
+
+def test_health_knows_the_second_model_while_it_reads_again(world, monkeypatch):
+    app, may_read = world.app(), threading.Event()
+    advice = {
+        "advice": "it would help",
+        "asked": False,
+        "name": "m",
+        "fix": "memsearch models pull m",
+    }
+    found, pulled = {**HEALTH, "second": advice}, list[str]()
+    monkeypatch.setattr(MemoryStatus, "health", lambda self: may_read.wait(60) and found)
+    monkeypatch.setattr(Models, "pull", lambda self, name: pulled.append(name))
+
+    async def steps(pilot):
+        may_read.set()
+        await pilot.press("f3")
+        await settled(pilot)
+        may_read.clear()
+        await pilot.press("escape", "f3", "2")
+        await until(pilot, lambda: pulled == ["m"])
+        may_read.set()
 
     drive(app, steps)

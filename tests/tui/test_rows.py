@@ -9,6 +9,8 @@ import threading
 import msgspec
 import pytest
 from memsearch_engine import Memory
+from memsearch_engine.journal.model import Anchor
+from memsearch_engine.journal.write import Journal
 from rich.cells import cell_len
 from rich.style import Style
 
@@ -24,7 +26,7 @@ from memsearch_tui.timeline import Hits
 from memsearch_tui.widgets.bars import Keys
 from memsearch_tui.widgets.lines import Lines
 from memsearch_tui.widgets.pieces import LINE_BREAK, drawable, wrap
-from tests.tui.conftest import until
+from tests.tui.conftest import SESSION, until
 from tests.tui.test_flows import drive, settled
 
 LONG = (
@@ -412,3 +414,22 @@ def test_a_faint_hit_in_two_lines_shows_more_than_its_title(world):
     row = EntryRows(state).row(item.key, 95, 2)
     assert ("Chose Rust", "dim") in row
     assert row[row.index(LINE_BREAK) + 1] == ("Go was slower", "dim")
+
+
+def test_the_second_line_follows_a_change_of_the_note(world):
+    journal, text = Journal(world.home), "- Chose Rust\n- Go was slower"
+    for hour, body in enumerate((text, "- Chose Zig", "- Chose Ada", "- Chose C"), 10):
+        anchor = Anchor(SESSION, f"u{hour}", "claude-code", "transcript", "")
+        journal.append_turn(str(world.memory), "2026-02-10", f"{hour}:00", body, anchor)
+    journal.history.close()
+    app, day = world.app(), world.day("2026-02-10")
+
+    async def steps(pilot):
+        await settled(pilot)
+        await until(pilot, lambda: lines(app)[7].strip() == "Go was slower")
+        day.write_text(day.read_text().replace("was slower", "was much slower"))
+        await pilot.press("r")
+        await settled(pilot)
+        await until(pilot, lambda: lines(app)[7].strip() == "Go was much slower")
+
+    drive(app, steps, size=(200, 60))

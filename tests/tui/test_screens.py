@@ -8,6 +8,7 @@ import contextlib
 import json
 import threading
 
+import msgspec
 import pytest
 from memsearch_engine import Memory, UsageError
 from memsearch_engine.core.settings import Settings
@@ -430,6 +431,60 @@ def test_review_shows_each_kind_when_it_is_read_and_keys_work_meanwhile(world, m
         await settled(pilot)
         assert kinds(app) == ["longterm", "held", "repair", "repair"]
         assert "reading" not in str(app.screen._list.border_subtitle)
+
+    drive(app, steps)
+
+
+def test_a_case_that_was_decided_while_it_was_read_stays_decided(world, monkeypatch):
+    app, is_read, may_go_on = reviewed(world), threading.Event(), threading.Event()
+    held, waits = _SOURCES["held"], list[bool]()
+
+    def read(memory):
+        found = held(memory)
+        is_read.set()
+        assert not waits or may_go_on.wait(60)
+        return found
+
+    monkeypatch.setitem(_SOURCES, "held", read)
+
+    async def steps(pilot):
+        await pilot.press("f5")
+        await settled(pilot)
+        await pilot.press("down", "escape")
+        is_read.clear()
+        waits.append(True)
+        await pilot.press("f5")
+        await until(pilot, is_read.is_set)
+        assert app.screen.case.kind == "held"
+        await pilot.press("a")
+        await until(pilot, lambda: "held" not in kinds(app))
+        may_go_on.set()
+        await settled(pilot)
+        assert kinds(app) == ["longterm", "repair", "repair"]
+
+    drive(app, steps)
+
+
+def test_a_draft_that_has_gone_on_is_not_dropped(world):
+    entry = "an entry that is gone"
+    draft = drafts.EditDraft(str(world.day()), entry, "a draft", "typed")
+    drafts.save(world.home, draft)
+    app = reviewed(world)
+
+    async def steps(pilot):
+        await pilot.press("f5")
+        await settled(pilot)
+        assert kinds(app)[0] == "draft" and app.screen.case.kind == "draft"
+        drafts.save(world.home, newer := msgspec.structs.replace(draft, text="typed on"))
+        await pilot.press("x")
+        await settled(pilot)
+        assert drafts.load(world.home, draft.path, entry) == newer and kinds(app)[0] == "draft"
+        await pilot.press("x")
+        await settled(pilot)
+        assert drafts.every(world.home) == [] and "draft" not in kinds(app)
+        await pilot.press("u")
+        await settled(pilot)
+        assert drafts.every(world.home) == [newer]
 
     drive(app, steps)
 

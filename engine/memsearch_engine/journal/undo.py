@@ -92,7 +92,7 @@ class Undoable:
             if new == data:
                 raise Conflict(f"entry {old.entry_id} is already as it was before change {seq}")
             record = new_change(
-                "edit" if before else "add",
+                "add" if not before else "edit" if after else "delete",
                 old.memory,
                 old.path,
                 old.entry_id,

@@ -175,9 +175,8 @@ class Reader:
         await asyncio.sleep(_SAID_REST_S)
         state, entries = self._state, self._panes.entries
         library = state.library
-        unknown = [key for key in entries.around() if key not in state.evidence]
-        notes = [state.shown.item(key) for key in unknown if not is_heading(key)]
-        items = [item for item in notes if item is not None]
+        notes = [state.shown.item(key) for key in entries.around() if not is_heading(key)]
+        items = [item for item in notes if item and (item.key, item.hash) not in state.bodies]
         found = await READS.run(partial(library.notes.examined, items)) if items else []
         if library is state.library:
             for item, entry, evidence in found:

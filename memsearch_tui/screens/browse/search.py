@@ -178,7 +178,7 @@ class SearchController:
                 return
             if self._is_void(generation):
                 return
-            self.show_hits(answer)
+            self.show_hits(answer, is_second=words_first and lane is _MEANING)
             if lane is _MEANING:  # typing rests
                 self._desk.status.set_remark(self._offered or _remarks(answer))
                 if answer.mode == "hybrid":
@@ -219,10 +219,12 @@ class SearchController:
         self._listing.show_calendar(found.counts)
         self._desk.status.set_remark(self._offered)
 
-    def show_hits(self, answer: engine.Answer) -> None:
+    def show_hits(self, answer: engine.Answer, *, is_second: bool = False) -> None:
         """Show the hits. The cursor is on the best one until the user moves it.
 
-        If they look as the shown ones do, nothing is drawn: a screen reader would say them again.
+        Args:
+            is_second: the hits by words of the same search are shown. Nothing is drawn if these
+                look the same: a screen reader would say them again.
         """
         state, entries = self._state, self._panes.entries
         self._answer = answer
@@ -231,9 +233,8 @@ class SearchController:
         hits = Hits(items, by_session=grouped, unfolded=self._unfolded).without(state.deleted)
         rows = [msgspec.structs.replace(item, reasons=()) for item in items]
         hits.looks = state.query, list(hits), rows, answer.absent, answer.is_unsure
-        is_same = isinstance(state.shown, Hits) and state.shown.looks == hits.looks
-        state.shown = hits
-        if is_same:
+        before, state.shown = state.shown, hits
+        if is_second and isinstance(before, Hits) and before.looks == hits.looks:
             return
         line = entries.cursor_line
         best = next((key for key in hits if not is_heading(key)), None)
