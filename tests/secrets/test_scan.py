@@ -101,6 +101,7 @@ def test_a_repeated_argument_has_one_rule(tmp_path):
         ("unlock the backup drive w/ walnut ripple pickle 55, thanks", "walnut ripple pickle 55"),
         ("GET /login?u=odalys&p=goblet989lantern&next=%2F HTTP/1.1", "goblet989lantern"),
         ('sqlcmd -S tcp:sql02 -U sa -P "Gasket nimbus 90$" -Q "SELECT 1"', "Gasket nimbus 90$"),
+        ("cvs -d :pserver:mira:velvet_pebble_26!@cvs.x.org:/cvs login", "velvet_pebble_26!"),
     ],
 )
 def test_values_with_little_around_them(text, secret, tmp_path):

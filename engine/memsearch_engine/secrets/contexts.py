@@ -137,6 +137,9 @@ LETTERS: tuple[Rule, ...] = (
     ),
     rule("command-password", "nickserv", rf"(?i)nickserv\s+identify\s+(?:\S{{1,40}}[ \t]+)?{_V}"),
     rule("command-password", "nickserv", rf"(?i)nickserv\s+register[ ]{_V}"),
+    rule(
+        "command-password", ":pserver:", r":pserver:[\w.-]{1,60}:([^\s\"'@/]{4,100})@[\w.-]{2,80}:"
+    ),
     rule("command-password", "createuser", rf"\bcreateUser\s+\S{{1,40}}\s+\w{{2,8}}\s+{_A}"),
     rule(
         "command-password",
