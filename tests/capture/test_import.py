@@ -17,6 +17,7 @@ from memsearch_engine.agents.transcripts.locate import all_sessions, open_sessio
 from memsearch_engine.agents.transcripts.model import Session, ToolCall, Turn
 from memsearch_engine.capture import backfill, clean, coverage
 from memsearch_engine.capture.capture_pipeline import CapturePipeline
+from memsearch_engine.capture.ledger import CaptureLedger
 from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.core.home import AgentFolders, Home
@@ -188,14 +189,18 @@ def test_an_import_waits_for_the_disk_once_for_each_file_of_a_session(box: Box, 
 
 
 def test_an_import_reports_a_disk_that_does_not_take_the_notes(box: Box, monkeypatch):
-    folders = _sessions(box)
+    folders, synced, tried = _sessions(box), disk.synced, []
 
     def failing(fd: int) -> None:
         raise OSError(5, "Input/output error")
 
     with monkeypatch.context() as patched:
         patched.setattr(os, "fsync", failing)
+        patched.setattr(disk, "synced", lambda path: (tried.append(Path(path).stem), synced(path)))
         report = _imported(box, folders)
+    assert sorted(tried) == ["2026-03-01"] * 2 + ["2026-03-02"] * 2
+    with contextlib.closing(CaptureLedger(box.home)) as ledger:
+        assert [turn.outcome for turn in ledger.missed(["failed"])] == ["failed"] * 12
     assert [reason.endswith("Input/output error") for _, reason in report.failed] == [True, True]
     again = _imported(box, folders)
     assert (again.written, again.failed) == (0, [])  # the kernel has them

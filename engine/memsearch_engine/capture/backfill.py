@@ -305,8 +305,9 @@ def run(
                         progress("writing", done, total)
                     done += 1
                     _write(pipeline, conversation, name, memory_of, report)
-        except MemsearchError as error:
+        except MemsearchError as error:  # its notes may not be on the disk
             report.failed.append((where.path, str(error)))
+            _note_failed(pipeline, where, work.turns, error)
     return report
 
 
@@ -325,9 +326,16 @@ def _write(
             _count_turn(report, captured)
     except (OSError, MemsearchError) as error:
         report.failed.append((f"{where.path} turn {name}", str(error)))
-        pipeline.ledger.note(
-            [SeenTurn(where.agent, where.session, name, "", "", "failed", str(error))]
-        )
+        _note_failed(pipeline, where, [name], error)
+
+
+def _note_failed(
+    pipeline: CapturePipeline, where: Session, turns: list[str], error: Exception
+) -> None:
+    """Record that turns of a session could not be written. They are tried again."""
+    pipeline.ledger.note(
+        SeenTurn(where.agent, where.session, turn, "", "", "failed", str(error)) for turn in turns
+    )
 
 
 def _count_turn(report: ImportReport, captured: CapturedTurn) -> None:

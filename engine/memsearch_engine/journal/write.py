@@ -120,8 +120,9 @@ class Journal(Undoable):
             yield
         finally:
             self._unsynced = None
-            for path in files:
-                disk.synced(path)
+            with contextlib.ExitStack() as each:  # also those after one that fails
+                for path in sorted(files):
+                    each.callback(disk.synced, path)
 
     def _note_end(self, path: str, start: int, end: Document, session: str) -> None:
         """Store the end of a file to which a turn was appended at *start*, for the next turn."""
