@@ -636,6 +636,10 @@ def test_every_rule_compiles():
         "- Rotated the api key\n- and the password of the portal [mem:4f06f9d1b2c3, 9be1cd97c041]",
         "- The wifi password is in the vault\n<!-- superseded-by:4f06f9d1b2c3 -->",
         "- The passphrase of the vault: see entry 4f06f9d1b2c3",
+        "### 12:52\n<!-- session:6cc0a961-de74-5f63-a75f-e35b60a41c68"
+        " turn:baf39937-2e10-5ea8-a505-b6592bc11759 transcript:/home/kim/agents/claude/projects/"
+        "-home-kim-demo-projects-orders-api/6cc0a961-de74-5f63-a75f-e35b60a41c68.jsonl -->\n"
+        "- Added 54 unit tests for app/customers/service.py, all green.\n",
     ],
 )
 def test_the_id_of_a_note_near_a_cue_stays(text, tmp_path):

@@ -155,6 +155,7 @@ _NAMES = frozenset(f"{name}<" for name in (*_STRONG, "token", "secret", "key", "
 _ANNOUNCE = ("phrase<", "password<", "wifi<", "secret<", "crypt<")
 _NUMBERED = frozenset(("code<", "code>", "wifi<"))  # cues whose secret may be a number
 _NOTE = re.compile("(mem:|superseded-by:)?[0-9a-f]{4,64}")
+_OF_TURN = re.compile("(?:turn:)?[0-9a-f]{8}-[0-9a-f-]{27}")
 _HASH = re.compile("(?:0x)?[0-9A-Fa-f]{7,64}|[0-9a-f]{8}-[0-9a-f-]{27}")
 _FOR = re.compile(r" (?:for|of|from|für|pour|para|de|per) [^.,;:\n]{1,50}[:=] ?[\"'`]?$")
 _CLOSING = ('"', "'", "`", "”", "»")
@@ -253,7 +254,10 @@ def _words(token: re.Match[str]) -> Iterator[tuple[int, str]]:
 
 
 def _is_citation(text: str, place: int, value: str) -> bool:
-    """Whether a word is the id of a note, as in ``[mem:ID, ID]``."""
+    """Whether a word is the id of a note, as in ``[mem:ID, ID]``, or one in a note's anchor."""
+    anchor = text.rfind("\n<!-- session:", max(0, place - _LONGEST), place) + 1
+    if anchor and _OF_TURN.fullmatch(value) and text.find("\n", anchor, place) < 0:
+        return True
     if not (match := _NOTE.fullmatch(value)):
         return False
     opening = max(text.rfind("[", max(0, place - _LONGEST), place), 0)
