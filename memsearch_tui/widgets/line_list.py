@@ -229,14 +229,15 @@ class LineList(Lines):
         if wanted != self._wants_two:
             self._wants_two = wanted
             self.on_resize()
-            self.refresh()
 
     def on_resize(self) -> None:
         """Compute the lines of an item for the new size."""
         wants_two = self._wants_two and self.size.height >= self._HIGH_FOR_TWO
         by_itself = wants_two or self.size.height >= self._HIGH
         folds = self.folds if self.folds is not None else by_itself
-        self.tall = 2 if self._indent and folds else 1
+        before, self.tall = self.tall, 2 if self._indent and folds else 1
+        if self.tall != before:
+            self.refresh()
         self.extend(len(self.keys) * self.tall)
         self._follow()
         self._scrolled()
@@ -252,7 +253,6 @@ class LineList(Lines):
         line, self.folds = self.cursor_line, folds
         self.on_resize()
         self.hold(line)
-        self.refresh()
 
     def line(self, y: int) -> Strip:
         """Draw a line of an item, of a heading, or of the text of an empty list."""

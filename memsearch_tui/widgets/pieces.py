@@ -111,8 +111,9 @@ def _pattern(words: tuple[str, ...]) -> re.Pattern[str] | None:
 def wrap(row: Row, width: int) -> list[Row]:
     """Return a row as rows of at most *width* cells, broken at blanks.
 
-    Wide characters count two.
+    Wide characters count two. While a terminal is resized, a pane may have no width.
     """
+    width = max(1, width)
     if sum(cell_len(text) for text, _ in row) <= width:
         return [row]
     if (_is_rule(row) or COLUMN in row[1:]) and (table := _wrap_cells(row, width)):

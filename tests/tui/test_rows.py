@@ -22,7 +22,7 @@ from memsearch_tui.screens.browse.rows import EntryRows, named_day
 from memsearch_tui.screens.browse.screen import BrowseScreen
 from memsearch_tui.screens.browse.search import _whole
 from memsearch_tui.screens.browse.state import BrowseState
-from memsearch_tui.timeline import Hits
+from memsearch_tui.timeline import Hits, Timeline
 from memsearch_tui.widgets.bars import Keys
 from memsearch_tui.widgets.lines import Lines
 from memsearch_tui.widgets.pieces import LINE_BREAK, drawable, wrap
@@ -384,6 +384,34 @@ def test_agents_have_two_letters_where_projects_take_the_room(world):
     assert " cl shop " in head(82) and " claude   shop " in head(83)
     state.library = Library(Memory(str(world.project), home=world.home))
     assert " cl " in head(77) and " claude   " in head(78)
+
+
+def test_a_list_is_drawn_again_when_its_notes_get_two_lines(world):
+    app = world.app()
+
+    async def steps(pilot):
+        await settled(pilot)
+        entries = app.screen.panes.entries
+        assert entries.tall == 1
+        await pilot.resize_terminal(200, 60)
+        await until(pilot, lambda: entries.tall == 2)
+        await until(pilot, lambda: entries._painted.get(2) == entries.line(2))
+
+    drive(app, steps, size=(160, 40))
+
+
+@pytest.mark.parametrize("query", ["", "rust"])
+def test_a_row_has_an_end_also_without_room(world, query):
+    state = BrowseState(Library(Memory(str(world.project), home=world.home)))
+    item = Item(
+        "1", "p/2026-02-09.md", "2026-02-09", "10:00", "codex", "Chose Rust 缓存", {}, "shop"
+    )
+    listed = Hits([item])
+    state.query, state.shown = query, listed if query else Timeline(state.library)
+    state.shown.item, state.shown.begins_day = lambda key: item, lambda key: True
+    for width in range(-5, 40):
+        for lines in (1, 2):
+            assert EntryRows(state).row(item.key, width, lines)
 
 
 def test_a_title_in_one_line_is_followed_by_the_other_lines(world):
