@@ -142,7 +142,13 @@ def test_what_was_wrong_with_the_service_is_no_longer_said_beside_its_hits(many,
 
 def test_a_value_that_no_filter_has_is_named_once_and_first():
     remark = parse_query("agent:nobody").remark
-    assert _remarks(Answer("hybrid", [], remark, absent=["nobody"])) == (
+    assert _remarks(Answer("hybrid", [], remark, absent=["nobody"]), "is:x nobody") == (
         "agent:nobody is no filter (claude-code, codex, opencode, openclaw, qwen, gemini, pi, "
         "copilot, …): searched as text"
     )
+
+
+def test_a_query_of_filters_is_not_answered_by_words_only():
+    answer = Answer("lexical", [])
+    assert _remarks(answer, "as-of:2026-02-09 kind:memory") == ""
+    assert _remarks(answer, "as-of:2026-02-09 redis") == "words only"

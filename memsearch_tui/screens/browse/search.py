@@ -180,7 +180,7 @@ class SearchController:
                 return
             self.show_hits(answer, is_second=words_first and lane is _MEANING)
             if lane is _MEANING:  # typing rests
-                self._desk.status.set_remark(self._offered or _remarks(answer))
+                self._desk.status.set_remark(self._offered or _remarks(answer, text))
                 if answer.mode == "hybrid":
                     self._desk.status.set_service("")  # the service has answered
 
@@ -381,14 +381,15 @@ def _whole(reason: str, words: list[str]) -> str:
     return f"words: {', '.join(whole)}"
 
 
-def _remarks(answer: engine.Answer) -> str:
+def _remarks(answer: engine.Answer, query: str) -> str:
     """Return one line on how a query was read and answered; '' if there is nothing to remark."""
     absent = [
         word
         for word in answer.absent
         if word.casefold() not in _ASKING and f":{word} is no filter" not in answer.reason
     ]
-    remarks = ["words only"] if answer.mode == "lexical" else []
+    is_by_words = answer.mode == "lexical" and not engine.parse_query(query).is_empty
+    remarks = ["words only"] if is_by_words else []
     remarks += [answer.reason] if answer.reason else []
     remarks += [f"“{word}” is read as {', '.join(near)}" for word, near in answer.corrected.items()]
     if absent:
