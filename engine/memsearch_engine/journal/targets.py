@@ -6,7 +6,8 @@ from enum import StrEnum
 
 import msgspec
 
-from memsearch_engine.journal.model import Entry
+from memsearch_engine.core.errors import Conflict, NotFound
+from memsearch_engine.journal.model import Document, Entry
 
 
 class Skipped(StrEnum):
@@ -36,3 +37,26 @@ class Target(msgspec.Struct, frozen=True):
 def target_of(path: str, entry: Entry) -> Target:
     """Return the target for an entry as it is now."""
     return Target(path, entry.id, entry.hash)
+
+
+def find_target(document: Document, target: Target) -> Entry:
+    """Return a target's entry.
+
+    Raises:
+        NotFound: no such entry.
+        Conflict: the entry changed since it was read.
+    """
+    entry = document.find(target.entry_id)
+    if entry is None:
+        raise NotFound(
+            f"no entry {target.entry_id} in {target.path}",
+            "`memsearch entries` lists what is there; it may have moved",
+        )
+    if target.hash and entry.hash != target.hash:
+        raise Conflict(
+            f"entry {entry.id} changed since it was read "
+            f"(hash {target.hash} expected, {entry.hash} found)",
+            "read it again and decide which text to keep",
+            current=entry.content,
+        )
+    return entry

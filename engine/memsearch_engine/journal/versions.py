@@ -6,7 +6,7 @@ from memsearch_engine.journal import render
 from memsearch_engine.journal.history import new_batch
 from memsearch_engine.journal.model import CONFLICT, CONFLICT_OF, Document, Entry
 from memsearch_engine.journal.parse import parse
-from memsearch_engine.journal.targets import Target
+from memsearch_engine.journal.targets import Target, find_target
 from memsearch_engine.journal.undo import day_name, read_day_file
 from memsearch_engine.journal.write import Journal
 
@@ -18,10 +18,8 @@ def merge_equal(journal: Journal, memory: str, first: Target, others: list[Targe
     """
     batch = new_batch()
     document = parse(read_day_file(first.path), day_name(first.path))
-    seen = journal.find_target(document, first)
-    removed = [
-        journal.find_target(parse(read_day_file(t.path), day_name(t.path)), t) for t in others
-    ]
+    seen = find_target(document, first)
+    removed = [find_target(parse(read_day_file(t.path), day_name(t.path)), t) for t in others]
     anchors = [anchor for entry in removed for anchor in entry.anchors]
 
     def change(document: Document, entry: Entry) -> bytes:

@@ -23,7 +23,7 @@ from memsearch_engine.journal.model import Anchor, Document, Entry
 from memsearch_engine.journal.origin import CAPTURED
 from memsearch_engine.journal.parse import parse, parse_end, turn_id
 from memsearch_engine.journal.shared import WRITTEN
-from memsearch_engine.journal.targets import Appended, Skipped, Target, target_of
+from memsearch_engine.journal.targets import Appended, Skipped, Target, find_target, target_of
 from memsearch_engine.journal.text import CleanText, escape_block
 from memsearch_engine.journal.turns import UNIQUE, KnownTurns, copy_of
 from memsearch_engine.journal.undo import (
@@ -80,8 +80,7 @@ class Journal(Undoable):
         path, clean = self._day_path(memory, day), self.clean(body)
         if self.is_deleted(anchor, aliases):
             return Appended(entry_id, path, False, Skipped.DELETED)
-        # the folder's lock before the file's: two processes in two time zones would look into two
-        # files
+        # the folder's lock first: two processes in two time zones would look into two files
         with disk.locked(self.home, os.path.join(memory, "turns")), disk.locked(self.home, path):
             # the scan after both locks: another process may have written the turn meanwhile
             if self.turns(memory).has(anchor, aliases, times, day=day):
@@ -473,7 +472,7 @@ class Journal(Undoable):
         # all or none: every target is checked before the first is changed. The last one is changed
         # first, since equal notes of a day are identified by their order.
         places = [
-            (t.path, self.find_target(parse(read_day_file(t.path), day_name(t.path)), t).start, t)
+            (t.path, find_target(parse(read_day_file(t.path), day_name(t.path)), t).start, t)
             for t in targets
         ]
         batch = batch or self._new_batch(targets)
@@ -497,7 +496,7 @@ class Journal(Undoable):
         """A name that shows whether an agent makes the change and may undo it."""
         may_undo = self.is_agents and not any(
             self.origin.contradicting(
-                [self.find_target(parse(read_day_file(t.path), day_name(t.path)), t)],
+                [find_target(parse(read_day_file(t.path), day_name(t.path)), t)],
                 day_of(t.path),
             )
             for t in targets
@@ -540,7 +539,7 @@ class Journal(Undoable):
         """
         data, name = read_day_file(path), day_name(path)
         document = parse(data, name)
-        entry = self.find_target(document, target)
+        entry = find_target(document, target)
         if change is None:
             start, stop, after = entry.start, entry.stop, b""
         else:
@@ -585,25 +584,6 @@ class Journal(Undoable):
                 self.history.drop(seq)
             raise
         return seq
-
-    def find_target(self, document: Document, target: Target) -> Entry:
-        """Return the target's entry in a document. Raises NotFound, Conflict."""
-        entry = document.find(target.entry_id)
-        if entry is None:
-            raise NotFound(
-                f"no entry {target.entry_id} in {target.path}",
-                "`memsearch entries` lists what is there; it may have moved",
-            )
-        if target.hash and entry.hash != target.hash:
-            raise Conflict(
-                f"entry {entry.id} changed since it was read "
-                f"(hash {target.hash} expected, {entry.hash} found)",
-                "read it again and decide which text to keep",
-                current=entry.content,
-            )
-        return entry
-
-    # -- helpers
 
     def clean(self, body: str) -> CleanText:
         """Return *body* without secrets, as lines that begin no entry, anchor or comment.

@@ -31,8 +31,8 @@ _DIGIT = re.compile("[0-9]")
 _SYMBOL = re.compile(r"[A-Za-z0-9][!#$%&*^~@]")
 _CODE = re.compile(
     r"^[A-Z]\w+#[a-z_]+|^[a-z][\w.-]*@[a-z][\w-]*$|@[\^~]?\d+(?:\.|$)|^[a-z]+\*\d"
-    r"|[a-z0-9]\$[a-z]+$|"
-    r"@@?(?:Base|[A-Z]+_[\d.]+)$|\*\*|%[a-z]|%\d|[aA]-[zZ]|0-9|\.[A-Za-z]|[^!]=|=[^!=]|^&|&\w+=|^%|^\$"
+    r"|[a-z0-9]\$[a-z]+$|@@?(?:Base|[A-Z]+_[\d.]+)$|\*\*|%[a-z]|%\d|[aA]-[zZ]|0-9|\.[A-Za-z]"
+    r"|[^!]=|=[^!=]|^&|&\w+=|^%|^\$"
 )
 #: Characters beside a piece of packed data.
 _INSIDE = re.compile(r"[])};].?|.?[{\-]|[^>]?<")
@@ -41,18 +41,15 @@ _WORDS = re.compile(r"[A-Z][a-z]{2,}[-_.][a-z]{3,}\d{2,4}|[a-z]{3,}[-_.][A-Z][a-
 _PASSWORD = re.compile(r"[A-Za-z0-9!#$%&*^~@+?=._-]{8,40}")
 _USER = re.compile(
     r"(?i)\b(?:admin|root|user|log-?in|log in|sign in|account|sudo|ssh|s?ftp|smtp|auth|db|vpn|"
-    r"wi-?fi|"
-    r"wlan|router|anmeld|benutzer|connecte|utilisateur|entra|acced|usuario|utente|zaloguj|logga|"
-    r"inlogg|master|creds)|логин|зайди|登录|用户|ログイン|접속"
+    r"wi-?fi|wlan|router|anmeld|benutzer|connecte|utilisateur|entra|acced|usuario|utente|zaloguj|"
+    r"logga|inlogg|master|creds)|логин|зайди|登录|用户|ログイン|접속"
 )
 _KEY = re.compile(r"(?i)pass|pwd|\bpw\b|secret|token|key|cred|auth|unlock")
 _ID = re.compile(
     r"(?i)(?:\bid|_id|ids|uid|\bh1|\bray|sha\d*|hash|commit|integrity|digest|etag|rev(?:ision)?"
-    r"|build|trace|"
-    r"version|"
-    r"base64|checksum|fingerprint|nonce|signature|public\w*|blob|tree|resolved|"
-    r"pods?|volume|request|job|run|container|order|ticket|deployment|image|file|document|video|[?&]list)\b"
-    r".{0,12}$"
+    r"|build|trace|version|base64|checksum|fingerprint|nonce|signature|public\w*|blob|tree"
+    r"|resolved|pods?|volume|request|job|run|container|order|ticket|deployment|image|file"
+    r"|document|video|[?&]list)\b.{0,12}$"
 )
 _COMMAND = re.compile(r"(?:^|\n)[ \t]*(?:[$#>%] |\w[\w./-]*(?: [\w./-]+)* --?\w)|\| ")
 

@@ -77,8 +77,8 @@ _CUE = linear.anchored(
 #: A part of every unusual word; without a strong cue only they are candidates.
 _ODD = re.compile(
     r"[0-9][A-Za-z]|[A-Za-z][0-9]|[A-Za-z0-9][!#$%&*+=?@^~]|[0-9]{4}|[0-9][0-9]-[0-9]|_[0-9]"
-    r"|[0-9a-f]{5}-|"
-    r"[a-z]{2}[._-](?:[A-Za-z]{2,20}[._-][A-Za-z0-9]|[0-9]{2})|[a-z][A-Z]{2}|[\u0080-\uffff][0-9]|\\x[0-9a-f]"
+    r"|[0-9a-f]{5}-|[a-z]{2}[._-](?:[A-Za-z]{2,20}[._-][A-Za-z0-9]|[0-9]{2})|[a-z][A-Z]{2}"
+    r"|[\u0080-\uffff][0-9]|\\x[0-9a-f]"
 )
 _CONTEXT = re.compile(
     r"(?i)(?P<id>\b(?:commit|sha-?\d*|hash|digest|checksum|md5|uuid|id|ids|version|branch|build|"

@@ -23,7 +23,8 @@ _REFERENCE = re.compile(
     r"^\*\*?/|^unix:|^null$|^none$|^true$|^false$|^[\[<(]?redacted[\])>]?$|^0x(?:[0-9a-f]{1,8}|"
     r"[0-9a-f]{40})$|"
     r"^HTTP/\d|^--|^~?\^?\d+\.\d+\.\d|^scram-sha|^sha(?:256|384|512)|::|^:|^AAAA[BCE][23]|"
-    r"(?-i:^MII[BC]Ij|^MIIBCgK|^MIG[bf]MA0G|^MFkwEwYH|^MHYwEAYH|^MCowBQYDK2V|^AKIA[A-Z0-9]{9}EXAMPLE$)|"
+    r"(?-i:^MII[BC]Ij|^MIIBCgK|^MIG[bf]MA0G|^MFkwEwYH|^MHYwEAYH|^MCowBQYDK2V|"
+    r"^AKIA[A-Z0-9]{9}EXAMPLE$)|"
     r"^\d:\d{9,13}:(?:ios|android|web):"
 )
 _RUNS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")

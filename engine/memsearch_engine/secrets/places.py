@@ -22,9 +22,9 @@ _COMMANDS = (
     r"mongo(?:sh|dump|restore|export|import)?|psexec(?:64)?(?:\.exe)?|"
     r"sqlcmd|bcp|xfreerdp3?|wfreerdp|rdesktop|winexe|netexec|nxc|"
     r"crackmapexec|pihole|hydra|medusa|ncrack|evil-winrm|smbmap|plink|pscp|puttygen|influx|cqlsh|"
-    r"clickhouse-client|ipmitool|aria2c|svn|"
-    r"veracrypt|esxcli|tabcmd|msoffcrypto-tool|certutil|az|vncviewer|runas|schtasks|wmic|taskkill|impala-shell|beeline|"
-    r"couchbase-cli|cbq|rclone|proxmox-backup-client|oc|argocd|mc|jfrog"
+    r"clickhouse-client|ipmitool|aria2c|svn|veracrypt|esxcli|tabcmd|msoffcrypto-tool|certutil|az|"
+    r"vncviewer|runas|schtasks|wmic|taskkill|impala-shell|beeline|couchbase-cli|cbq|"
+    r"rclone|proxmox-backup-client|oc|argocd|mc|jfrog"
 )
 _PIPED = (
     r"(?:sudo\s+-\w*S|(?:sudo\s+(?:-\w+\s+)?)?(?:chpasswd|passwd\b|"

@@ -237,7 +237,8 @@ TOKENS: tuple[Rule, ...] = (
     _token(
         "random-token",
         "exo eaa bsa yc aq. o. t1. a21aa ak- as- fk- re_ pa- dataset- md- pat_",
-        r"(?:EXO|EAA|BSA|YC|AQ\.|o\.|t1\.|A21AA|[af][ks]-|re_|pa-|dataset-|md-|pat_)[\w.-]{18,400}\w",
+        r"(?:EXO|EAA|BSA|YC|AQ\.|o\.|t1\.|A21AA|[af][ks]-|re_|pa-|dataset-|md-|pat_)"
+        r"[\w.-]{18,400}\w",
         not_before=_BASE64,
     ),
     _token("wallet-key", "prv", r"[xyzt]prv[1-9A-HJ-NP-Za-km-z]{100,112}"),

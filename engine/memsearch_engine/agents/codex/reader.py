@@ -28,6 +28,7 @@ from typing import Any
 
 import msgspec
 
+from memsearch_engine.agents.codex.words import order, request, words
 from memsearch_engine.agents.transcripts.jsonl import (
     JsonlConversation,
     Scanner,
@@ -47,7 +48,6 @@ from memsearch_engine.agents.transcripts.model import (
     tables_of,
     text_of,
     value_of,
-    without_blocks,
 )
 from memsearch_engine.agents.transcripts.readers import FileReader
 from memsearch_engine.agents.transcripts.records import first_record
@@ -65,22 +65,6 @@ _PREAMBLE = re.compile(
 #: The output of a tool call that the person refused. Codex records no failure with it.
 _REJECTED = re.compile(r"\s*(?:exec command|patch) rejected by user\s*")
 _EXIT = re.compile(r"^Process exited with code (\d+)$|^Exit code: (\d+)$", re.M)
-#: The text that an IDE or the desktop app puts before a request (``USER_MESSAGE_BEGIN`` in Codex'
-#: own source), and the name of an image after it.
-_CONTEXT = re.compile(
-    r"\s*(?:# (?:Context from my IDE setup|In app browser|Files (?:mentioned|pasted) by the user|"
-    r"Browser comments|Diff comments|Selected text|Review findings):|"
-    r"## Referenced chats with Codex:|<in-app-browser-context\b)"
-)
-_REQUEST = re.compile(r"^## My request(?: for Codex)?:", re.M)
-_IMAGE_NAME = re.compile(r"<image name=[^>\n]*>\s*</image>\s*\Z")
-#: The text that ``/review`` sends in place of the person's words (``review_prompts.rs`` in Codex'
-#: own source). It is recorded twice.
-_REVIEW = re.compile(
-    r"Review the (?:current code changes \(staged, unstaged, and untracked files\) and|"
-    r"code changes (?:introduced by (commit \w+)|against the base branch '([^'\n]+)'))"
-    r"[^\n]* findings\."
-)
 #: The beginnings of the harness' own texts in flat rollouts.
 _HARNESS = (
     "<environment_context>",
@@ -95,16 +79,6 @@ _ORDERS = (
     b"<user_shell_command>",
     b"<goal_context>",
     b'<codex_internal_context source=\\"goal\\">',
-)
-_RAN = re.compile(
-    r"<user_shell_command>\n<command>\n(.*?)\n</command>"
-    r"(?:\n<result>\nExit code: (-?\d+)\n(?:.*\n){0,3}?Output:\n(.*)\n</result>)?",
-    re.S,
-)
-_GOAL = re.compile(
-    r"<(?:goal_context|codex_internal_context source=\"goal\")>.*?"
-    r"<((?:untrusted_)?objective)>\n(.*?)\n</\1>",
-    re.S,
 )
 _FLAT = frozenset(
     "message reasoning function_call function_call_output local_shell_call "
@@ -180,7 +154,7 @@ class _Scanner(Scanner):
         if line.type == "session_meta" and "session" not in self.facts:
             self._meta(msgspec.json.decode(line.payload))
         if line.type == "response_item" and any(mark in raw for mark in _ORDERS):
-            is_order = any(_order(msgspec.json.decode(line.payload)))
+            is_order = any(order(msgspec.json.decode(line.payload)))
             return self._message(offset, line, "") if is_order else None
         if line.type != "event_msg":
             return None
@@ -193,7 +167,7 @@ class _Scanner(Scanner):
         if not _is_user(kind):
             return None
         if not self._has_message:
-            count_unknown_tag(self.unknown, _request(_words(msgspec.json.decode(line.payload))))
+            count_unknown_tag(self.unknown, request(words(msgspec.json.decode(line.payload))))
         return self._message(offset, line, text_of(kind.turn_id))
 
     def _message(self, offset: int, line: _Line, turn: str) -> tuple[str, int] | None:
@@ -219,7 +193,7 @@ class _Scanner(Scanner):
                 if not self.facts.get("cwd") and (match := _CWD.search(text)):
                     self.facts["cwd"] = (match[1] or match[2]).strip()
                 return None
-            count_unknown_tag(self.unknown, _request(text))
+            count_unknown_tag(self.unknown, request(text))
             self._prompts += 1
             return f"{self.facts.get('session', '')}:{self._prompts}", offset
         return None
@@ -315,7 +289,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
             _event(now, kind, payload, stamp)
         elif line.type == "response_item":
             _item(now, kind, payload)
-            ran, goal = _order(payload)
+            ran, goal = order(payload)
             if ran and not tasks and now.asked:
                 _close(now, turns)
                 now = _Reading(_new("", facts, stamp))
@@ -368,7 +342,7 @@ def _event(now: _Reading, kind: str, payload: dict[str, Any], stamp: str) -> Non
         if isinstance(item, dict):
             _completed(now, item, stamp)
     elif kind == "user_message" and not now.items:
-        _ask(now, _words(payload), stamp)
+        _ask(now, words(payload), stamp)
     elif kind == "agent_message" and not now.items:
         turn.say(text_of(payload.get("message")))
     elif kind == "task_complete":
@@ -394,7 +368,7 @@ def _completed(now: _Reading, item: dict[str, Any], stamp: str) -> None:
         if not now.items:  # a version that writes both repeats the older event's text
             now.items, now.turn.user, now.turn.assistant = True, "", ""
             now.turn.spoken.clear()
-        _ask(now, _words(item), stamp)
+        _ask(now, words(item), stamp)
     elif kind == "AgentMessage":
         now.items = True
         now.turn.say(blocks_text(item.get("content"), ("text", "Text")))
@@ -407,45 +381,8 @@ def _completed(now: _Reading, item: dict[str, Any], stamp: str) -> None:
         now.turn.outside = True
 
 
-def _words(payload: Any) -> str:
-    """Return what the person sent, from an event or its item."""
-    item = table_of(payload, "item") or table_of(payload)
-    content = item.get("content")
-    if text := text_of(item.get("message")) or blocks_text(content, ("text", "Text")):
-        return text
-    images = [
-        image for name in ("images", "local_images") if isinstance(image := item.get(name), list)
-    ]
-    return attached(content) or " ".join("[image]" for some in images for _ in some)
-
-
-def _order(item: Any) -> tuple[ToolCall | None, str]:
-    """Return (the command that the person ran, the goal that the person set)."""
-    is_user = isinstance(item, dict) and item.get("role") == "user"
-    text = blocks_text(item.get("content"), ("input_text", "text")) if is_user else ""
-    if ran := _RAN.match(text):
-        return ToolCall("shell", ran[1], ran[3] or "", ran[2] not in ("0", None)), ""
-    goal = _GOAL.match(text)
-    return None, f"/goal {goal[2]}" if goal else ""
-
-
-def _request(text: str) -> str:
-    """Return a prompt without the text that the client put around it or sent in its place.
-
-    If the request is empty, the person's comments are in the text before it.
-    """
-    if review := _REVIEW.fullmatch(text):
-        return f"/review {review[1] or review[2] or ''}".rstrip()
-    while image := _IMAGE_NAME.search(text, max(0, len(text) - 1000)):
-        text = text[: image.start()].rstrip()
-    if _CONTEXT.match(text) and (begin := _REQUEST.search(text)):
-        before = without_blocks(text[: begin.start()], "in-app-browser-context")
-        return text[begin.end() :].strip() or before.strip()
-    return text
-
-
 def _ask(now: _Reading, text: str, stamp: str) -> None:
-    turn, text = now.turn, _request(text)
+    turn, text = now.turn, request(text)
     if not now.asked:
         now.asked, turn.started = True, stamp or turn.started
     if text != turn.user:

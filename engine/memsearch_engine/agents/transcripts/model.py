@@ -17,7 +17,6 @@ from memsearch_engine.core.own_prompts import is_ours
 _AT_ONCE = 8
 _BETWEEN = "\n\n"  # separates the pieces of an answer
 
-
 TurnName = tuple[str, str, str]  # (agent, session, turn)
 
 
