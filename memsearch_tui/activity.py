@@ -71,7 +71,7 @@ def _captured(state: dict[str, Any], today: str) -> list[Line]:
             [("Nothing is captured yet.", "strong")],
             [("c connects an agent, and imports its old sessions", "text")],
         ]
-        return [Line("nothing", rows[0], rows), Line("", rows[1])]
+        return [Line("nothing", rows[0], rows), Line("", [(" ", "text"), *rows[1]])]
     percent, done = state["percent"], sum(share.captured for share in state["days"])
     tone = "good" if percent >= _GOOD else "warn"
     counted = f"  {done:,} of {many(state['seen'], 'turn')}", "text"
@@ -131,14 +131,20 @@ def _scaled(count: int, longest: int) -> int:
 
 def _missed(state: dict[str, Any]) -> list[Line]:
     missed, waiting, failed = state.get("missed", []), state["waiting"], state["failures"]
+    # the service lists only the newest of many
+    total = max(len(missed), sum(share.seen - share.covered for share in state["days"]))
     rows = [_turn(turn, "warn") for turn in missed]
     if not missed:
         rows = [[("Every finished turn is in memory, or was trivial.", "good")]]
+    elif total > len(missed):
+        rows = [[(f"The newest {len(missed):,} of {total:,}:", "strong")], *rows]
     if skipped := state.get("skipped", []):
-        rows += [[], [("Skipped as trivial:", "strong")], *(_turn(turn, "dim") for turn in skipped)]
+        of = f", the newest {len(skipped):,} of {state['trivial']:,}"
+        heading = f"Skipped as trivial{of * (state['trivial'] > len(skipped))}:"
+        rows += [[], [(heading, "strong")], *(_turn(turn, "dim") for turn in skipped)]
     row: Row = [
         _label("Not captured"),
-        (many(len(missed), "turn") if missed else "none", "warn" if missed else "good"),
+        (many(total, "turn") if missed else "none", "warn" if missed else "good"),
     ]
     found = [Line("missed", row, rows)]
     row = [

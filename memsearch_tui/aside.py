@@ -132,9 +132,10 @@ async def read(
     work: Callable[[], T],
     then: Callable[[T], object],
     failed: Callable[[Exception], object],
+    left: Callable[[], object] | None = None,
 ) -> None:
     """Run *work* in a thread of its own, then continue as ``attend`` does."""
-    await attend(screen, what, away(work), then, failed)
+    await attend(screen, what, away(work), then, failed, left)
 
 
 async def attend(
@@ -143,6 +144,7 @@ async def attend(
     future: asyncio.Future[T],
     then: Callable[[T], object],
     failed: Callable[[Exception], object],
+    left: Callable[[], object] | None = None,
     *,
     is_write: bool = False,
 ) -> None:
@@ -152,7 +154,7 @@ async def attend(
     screen shows what is running and keys work again: escape leaves it. Other keys are passed on
     at the end, if all went well and *screen* and its focus are still the same. Keys of the action
     that waits are not: an impatient second `d` deletes nothing. The result of a read that was left
-    is dropped. A write goes on, and *then* is called when it is done.
+    is dropped, and *left* is called. A write goes on, and *then* is called when it is done.
     """
 
     def settle(done: asyncio.Future[T]) -> None:
@@ -169,7 +171,7 @@ async def attend(
         settle(future)
         return
 
-    def left(is_done: bool | None) -> None:
+    def closed(is_done: bool | None) -> None:
         if is_done:
             settle(future)
             is_same = screen.app.screen is screen and screen.focused is focused
@@ -182,10 +184,12 @@ async def attend(
             future.add_done_callback(lambda done: screen.call_later(settle, done))
         else:
             future.cancel()
+            if left is not None:
+                left()
 
     focused, action = screen.focused, ACTION.get()
     working = WorkingScreen(what, future, is_write=is_write)
-    screen.app.push_screen(working, left)
+    screen.app.push_screen(working, closed)
 
 
 class WorkingScreen(ModalScreen[bool]):

@@ -61,13 +61,8 @@ class AgentFilesScreen(Page["Item"]):
 
     async def action_reload(self) -> None:
         """Read the files again."""
-        await read(
-            self,
-            "reading what agents remember",
-            self._library.memory.agent_files.all,
-            self._show,
-            self._complain,
-        )
+        files = self._library.memory.agent_files
+        await self.read("reading what agents remember", files.all, self._show)
         self._compare()
 
     @work(exclusive=True, group="compare")

@@ -10,7 +10,7 @@ from typing import ClassVar
 import memsearch_engine as engine
 from textual.binding import Binding, BindingType
 
-from memsearch_tui.aside import read, write
+from memsearch_tui.aside import write
 from memsearch_tui.counted import quoted
 from memsearch_tui.library import Library
 from memsearch_tui.library.rows import short_path
@@ -30,6 +30,7 @@ class ChangesScreen(Page["list[engine.Change]"]):
     BINDINGS: ClassVar[list[BindingType]] = [
         *page_keys("changes", "Read", "read"),
         Binding("u", "restore", "Undo", tooltip="Undo this change", id="changes.restore"),
+        Binding("r", "reload", "Read again", id="changes.reload"),
     ]
 
     def __init__(self, library: Library) -> None:
@@ -42,17 +43,13 @@ class ChangesScreen(Page["list[engine.Change]"]):
         """Read the changes; keys wait for them."""
         if (before := self.before()) and before._changes:
             self._show(list(before._changes.values()))
-        await self._read()
+        await self.action_reload()
 
-    async def _read(self) -> None:
+    async def action_reload(self) -> None:
+        """Read the changes again."""
         memory = self._library.memory
-        await read(
-            self,
-            "reading the changes",
-            partial(memory.history, limit=_SHOWN, everywhere=memory.everything),
-            self._show,
-            self._complain,
-        )
+        history = partial(memory.history, limit=_SHOWN, everywhere=memory.everything)
+        await self.read("reading the changes", history, self._show)
 
     def _show(self, changes: list[engine.Change]) -> None:
         self._changes = {change.seq: change for change in changes}
@@ -116,7 +113,7 @@ class ChangesScreen(Page["list[engine.Change]"]):
         what = quoted(changes[0].title) if count == 1 else f"{count} notes"
         done = "removed" if changes[0].op == "delete" else "brought back"
         self.say(f"{done} {what} · u on another row undoes that, too")
-        self.run_worker(self._read(), group="read")
+        self.run_worker(self.action_reload(), group="read")
 
     def leave(self) -> None:
         """Leave. The home screen shows the restored note."""

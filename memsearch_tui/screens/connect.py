@@ -17,7 +17,7 @@ import msgspec
 from memsearch_engine import Conflict, Memory, MemsearchError, agent_named, agents_live
 from textual.binding import Binding, BindingType
 
-from memsearch_tui.aside import Lane, away, read, write
+from memsearch_tui.aside import Lane, away, write
 from memsearch_tui.counted import many
 from memsearch_tui.library import Library
 from memsearch_tui.screens.page import Page, page_keys
@@ -150,6 +150,7 @@ class ConnectScreen(Page[None]):
         *page_keys("connect", "Connect", "yes"),
         Binding("i", "take_in", "Import old sessions", id="connect.import"),
         Binding("minus", "disconnect", "Disconnect", id="connect.no"),
+        Binding("r", "reload", "Read again", id="connect.reload"),
     ]
 
     def __init__(self, library: Library) -> None:
@@ -160,15 +161,14 @@ class ConnectScreen(Page[None]):
 
     async def on_mount(self) -> None:
         """Look for agents."""
-        await self._read()
+        await self.action_reload()
 
     def _complain(self, error: Exception) -> None:
         self.notify(f"{error}. {getattr(error, 'hint', '')}", severity="error", timeout=8)
 
-    async def _read(self, _: object = None) -> None:
-        await read(
-            self, "looking for agents", partial(agents, self._memory), self._show, self._complain
-        )
+    async def action_reload(self) -> None:
+        """Look for agents again."""
+        await self.read("looking for agents", partial(agents, self._memory), self._show)
 
     def _show(self, agents: list[ConnectedAgent]) -> None:
         self._agents = {agent.name: agent for agent in agents}
@@ -240,7 +240,7 @@ class ConnectScreen(Page[None]):
     async def _carry_out(self, what: str, work: partial[str]) -> None:
         def done(message: str) -> None:
             self.say(message)
-            self.run_worker(self._read(), group="read")
+            self.run_worker(self.action_reload(), group="read")
 
         await write(self, what, work, done, self._complain)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self, TypeVar, cast
 
 from textual import on
@@ -11,12 +11,14 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
 from textual.screen import Screen
 
+from memsearch_tui.aside import read
 from memsearch_tui.widgets.bars import Keys, StatusLine
 from memsearch_tui.widgets.line_list import LineList
 from memsearch_tui.widgets.pieces import Row
 from memsearch_tui.widgets.text_view import TextView
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 
 def page_keys(page: str, opens: str = "Open", name: str = "open") -> list[BindingType]:
@@ -78,6 +80,16 @@ class Page(Screen[T]):
     async def on_mount(self) -> None:
         """Focus the list."""
         self._list.focus()
+
+    async def read(self, what: str, work: Callable[[], R], show: Callable[[R], object]) -> None:
+        """Read the rows with *work* and show them; keys wait for them."""
+        await read(self, what, work, show, self._complain, self._left_unread)
+
+    def _left_unread(self) -> None:
+        """Say that nothing is read any more, and which key reads it."""
+        self._list.empty = ["not read · r reads it"]
+        self._list.show_keys(self._list.keys)
+        self.say("" if not self._list.keys else "not read again · r reads it")
 
     def on_resize(self) -> None:
         """Show the text for the new width: a wide screen has room for more."""

@@ -10,7 +10,6 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from memsearch_tui.aside import read
 from memsearch_tui.counted import cut_middle, many
 from memsearch_tui.library import Library, ProjectRow
 from memsearch_tui.screens.page import Page, page_keys
@@ -25,6 +24,7 @@ class ProjectsScreen(Page[str]):
     BINDINGS: ClassVar[list[BindingType]] = [
         *page_keys("projects"),
         Binding("F", "all", "All projects", id="projects.all"),
+        Binding("r", "reload", "Read again", id="projects.reload"),
     ]
 
     def __init__(self, library: Library) -> None:
@@ -36,13 +36,11 @@ class ProjectsScreen(Page[str]):
         """Count what each project has; keys wait for it."""
         if (before := self.before()) and before._rows:
             self._show(list(before._rows.values()), before._list.key)
-        await read(
-            self,
-            "counting what each has",
-            self._library.projects.rows,
-            self._show,
-            self._complain,
-        )
+        await self.action_reload()
+
+    async def action_reload(self) -> None:
+        """Count again."""
+        await self.read("counting what each has", self._library.projects.rows, self._show)
 
     def _show(self, rows: list[ProjectRow], cursor: str | None = None) -> None:
         self._rows = {row.root: row for row in rows}

@@ -32,7 +32,8 @@ _NOTES = 3  # notes beside a case
 class ReviewScreen(Page[Item]):
     """A decided case leaves the list, and the cursor moves to the next one.
 
-    ``r`` reads all cases again.
+    ``r`` reads all cases again. The case under the cursor that is no longer found stays until the
+    cursor leaves it, without its keys: no other case takes its place under a key.
 
     Dismisses with the note that was opened, or None if the user left.
     """
@@ -86,6 +87,7 @@ class ReviewScreen(Page[Item]):
         #: The kinds that were read, and whether the others are being read.
         self._read_kinds: set[str] = before._read_kinds if before else set()
         self._is_reading: bool = not before or before._is_reading
+        self._gone = ""  # the case under the cursor that was not found again
 
     async def on_mount(self) -> None:
         """Show the cases of before, and read them unless all were read."""
@@ -99,6 +101,8 @@ class ReviewScreen(Page[Item]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Return whether a key works on the case under the cursor."""
         case = self.case
+        if case and case.key == self._gone and action in ("answer", "answer_group", "edit", "open"):
+            return False
         if action == "answer":
             return bool(case and (case.yes if parameters[0] else case.no))
         if action == "edit":
@@ -113,26 +117,40 @@ class ReviewScreen(Page[Item]):
         """The case under the cursor."""
         return self._cases.get(self._list.key) if self._list.key else None
 
+    @property
+    def _found(self) -> list[ReviewItem]:
+        """The cases without the one that is gone."""
+        return [case for key, case in self._cases.items() if key != self._gone]
+
     def _row(self, index: int, width: int) -> Row:
         key = self._list.keys[index]
         if key in TITLES:
-            count = sum(case.kind == key for case in self._cases.values())
+            count = sum(case.kind == key for case in self._found)
             title = titled(key, count)
             return [(f" {title} ", "strong"), ("─" * max(2, width - len(title) - 3), "dim")]
+        if key == self._gone:
+            return [("  gone: ", "warn"), (self._cases[key].title, "dim")]
         return [(f"  {self._cases[key].title}", "text")]
 
     def _moved(self, by_hand: bool = False) -> None:
+        if self._gone and self._gone != self._list.key:
+            self._cases.pop(self._gone, None)
+            self._gone = ""
+            self._show()
+            return
         case = self.case
         self.refresh_bindings()
         if case is None:
             self._detail.show([])
             self._detail.border_subtitle = ""
             return
-        self._detail.show(case.detail)
+        is_gone: list[Row] = [[("It was decided or changed elsewhere.", "warn")], []]
+        self._detail.show([*(is_gone if case.key == self._gone else []), *case.detail])
         answers = [
             f"{key} {words}"
             for key, words, plain in (("a", case.yes, "accept"), ("x", case.no, "reject"))
-            if words and words != plain  # the footer has the plain verbs
+            # the footer has the plain verbs
+            if words and words != plain and case.key != self._gone
         ]
         self._detail.border_subtitle = " · ".join(answers)
         if not self.has_class("-narrow"):
@@ -175,7 +193,8 @@ class ReviewScreen(Page[Item]):
                 # a case may be decided after it was read, and before it is shown
                 done = {case.key for _, case, _ in self._decided[decided:]}
                 self._take(group[0], [case for case in group[1] if case.key not in done])
-            self._cases = {k: c for k, c in self._cases.items() if c.kind in self._read_kinds}
+            for kind in {case.kind for case in self._cases.values()} - self._read_kinds:
+                self._take(kind, [])
         except (MemsearchError, OSError) as error:
             self._complain(error)
         self._is_reading = False
@@ -184,6 +203,12 @@ class ReviewScreen(Page[Item]):
     def _take(self, kind: str, found: list[ReviewItem]) -> None:
         """Show the cases of a kind after those of the kinds that were read before."""
         self._read_kinds.add(kind)
+        if (here := self.case) and here.kind == kind:
+            self._gone = ""
+            if all(case.key != here.key for case in found):
+                self._gone = here.key
+                place = [k for k, case in self._cases.items() if case.kind == kind].index(here.key)
+                found = [*found[:place], here, *found[place:]]
         others = [case for case in self._cases.values() if case.kind != kind]
         shown = [case for case in others if case.kind in self._read_kinds]
         shown += [case for case in found if case.key not in self._left]
@@ -199,9 +224,9 @@ class ReviewScreen(Page[Item]):
                 "! looks for secrets in notes and archived conversations",
             ]
         self._list.show_keys(self._grouped(), cursor=cursor)
-        waiting = sum(case.waits for case in self._cases.values())
+        waiting, found = sum(case.waits for case in self._found), len(self._found)
         counts = [f"{waiting} wait{'s' * (waiting == 1)}"] * bool(waiting)
-        counts += [many(len(self._cases) - waiting, "suggestion")] * (len(self._cases) > waiting)
+        counts += [many(found - waiting, "suggestion")] * (found > waiting)
         # no counter while cases arrive: a screen reader would say each of its values
         self._list.border_subtitle = "reading …" if self._is_reading else " · ".join(counts)
         self._moved()
@@ -226,7 +251,7 @@ class ReviewScreen(Page[Item]):
             return
         group = [
             one
-            for one in self._cases.values()
+            for one in self._found
             if one.kind == case.kind
             and (one.yes if yes else one.no)
             and not (yes and (one.asks or one.single))

@@ -14,6 +14,8 @@ from textual.widgets.text_area import Edit, EditResult
 from memsearch_tui.widgets.pieces import drawn_apart, taken_apart, together
 from memsearch_tui.widgets.query import InOrder
 
+_WRAPPED = 20_000  # characters: a longer line is not wrapped, as each key would take seconds
+
 
 class EntryEditor(InOrder, TextArea):
     """A text area that draws control characters as marks; the text itself is not changed.
@@ -36,6 +38,8 @@ class EntryEditor(InOrder, TextArea):
         row, column = min(edit.from_location, edit.to_location)
         before = self.document.get_line(row)[:column][-1:]  # an emoji is typed in parts
         edit.text = taken_apart(before + edit.text)[len(before) :]
+        if column + _longest(edit.text) > _WRAPPED:
+            self.soft_wrap = False
         return super().edit(edit)
 
     def get_text_range(self, start: tuple[int, int], end: tuple[int, int]) -> str:
@@ -63,15 +67,21 @@ class EntryEditor(InOrder, TextArea):
         )
 
 
+def _longest(text: str) -> int:
+    """Return the length of the longest line."""
+    return max(map(len, text.split("\n")))
+
+
 def make_editor(text: str) -> TextArea:
     """Return a TextArea with markdown colours if the grammar can be loaded, else without."""
     text = taken_apart(text)
+    wraps = _longest(text) <= _WRAPPED
     try:
         editor = EntryEditor(
-            text, language="markdown", id="editor", soft_wrap=True, show_line_numbers=False
+            text, language="markdown", id="editor", soft_wrap=wraps, show_line_numbers=False
         )
     except Exception:  # a grammar that does not fit this tree-sitter must not prevent the edit
-        editor = EntryEditor(text, id="editor", soft_wrap=True, show_line_numbers=False)
+        editor = EntryEditor(text, id="editor", soft_wrap=wraps, show_line_numbers=False)
     for key in ("f6", "f7"):  # keys of the app; f7 selected all, and the next letter replaced it
         editor._bindings.key_to_bindings.pop(key, None)
     return editor

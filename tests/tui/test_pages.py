@@ -108,6 +108,15 @@ def test_activity_says_how_many_turns_were_captured_and_why_the_others_were_not(
     ]  # fmt: skip
 
 
+def test_activity_says_that_it_lists_only_the_newest_of_many():
+    turns = [MissedTurn("codex", "0199a213", "1", "2026-02-09", "failed", "no space left")]
+    lines = activity.lines({**ACTIVITY, "missed": turns, "skipped": turns}, "2026-02-09")
+    assert "Not captured  2 turns" in rows(lines)
+    shown = details(lines, "missed").split("\n")
+    assert shown[0] == "The newest 1 of 2:"
+    assert shown[3] == "Skipped as trivial, the newest 1 of 3:"
+
+
 def test_the_rows_of_activity_fit_beside_their_details():
     lines = activity.lines(ACTIVITY, "2026-02-09")
     assert all(len(row) <= 56 for row in rows(lines) if not row.startswith("! "))
@@ -350,6 +359,26 @@ def test_a_page_that_was_left_unread_says_that_it_is_read(world, monkeypatch, ke
             await pilot.press("escape", "escape")
             await until(pilot, lambda: len(app.screen_stack) == 1)
         may_read.set()
+
+    drive(app, steps)
+
+
+def test_a_page_whose_reading_was_left_says_which_key_reads_it(world, monkeypatch):
+    app, may_read = world.app(), threading.Event()
+    original = KnownProjects.rows
+    monkeypatch.setattr(KnownProjects, "rows", lambda self: may_read.wait(60) and original(self))
+
+    async def steps(pilot):
+        monkeypatch.setattr(Held, "now", 1)  # the page reads until the test lets it
+        app.simulate_key("f2")
+        await until(pilot, lambda: isinstance(app.screen, WorkingScreen))
+        await pilot.press("escape")
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        assert app.screen._list.empty == ["not read · r reads it"]
+        monkeypatch.setattr(Held, "now", 0)
+        may_read.set()
+        await pilot.press("r")
+        await until(pilot, lambda: bool(app.screen_stack[1]._list.keys))
 
     drive(app, steps)
 

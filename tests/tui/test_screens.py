@@ -465,6 +465,35 @@ def test_a_case_that_was_decided_while_it_was_read_stays_decided(world, monkeypa
     drive(app, steps)
 
 
+def test_a_case_that_vanishes_under_the_cursor_gives_its_keys_to_no_other(world, monkeypatch):
+    app, vanished = reviewed(world), set[str]()
+    held = _SOURCES["held"]
+    monkeypatch.setitem(
+        _SOURCES, "held", lambda memory: [c for c in held(memory) if c.key not in vanished]
+    )
+
+    async def steps(pilot):
+        await pilot.press("f5")
+        await settled(pilot)
+        await pilot.press("down")
+        here = app.screen.case
+        assert here.kind == "held"
+        vanished.add(here.key)
+        await pilot.press("r")
+        await settled(pilot)
+        assert app.screen.case == here and "decided or changed elsewhere" in seen(app)
+        await pilot.press("a", "x", "ctrl+x", "enter")
+        await settled(pilot)
+        assert isinstance(app.screen, ReviewScreen) and app.screen.case == here
+        assert kinds(app) == ["longterm", "held", "repair", "repair"]
+        await pilot.press("down")
+        await settled(pilot)
+        assert app.screen.case.kind == "repair"
+        assert kinds(app) == ["longterm", "repair", "repair"] and "elsewhere" not in seen(app)
+
+    drive(app, steps)
+
+
 def test_a_draft_that_has_gone_on_is_not_dropped(world):
     entry = "an entry that is gone"
     draft = drafts.EditDraft(str(world.day()), entry, "a draft", "typed")

@@ -113,7 +113,7 @@ def test_an_empty_list_offers_no_key_for_a_row(world):
         assert named()[:2] == ["Connect agents", "New"] and "Delete" not in named()
         await pilot.press("U")
         await until(pilot, lambda: isinstance(app.screen, ChangesScreen))
-        await until(pilot, lambda: named() == ["Back", "Help"])
+        await until(pilot, lambda: named() == ["Read again", "Back", "Help"])
         await pilot.press("escape")
         await pilot.press("+", *"first", "ctrl+s")
         await settled(pilot)

@@ -194,7 +194,9 @@ class TimelineController:
 
     def show_places(self) -> None:
         """Fill the rail."""
-        self._panes.places.show_keys(self._places.keys(self._desk.saved.saved_searches))
+        places = self._panes.places
+        places.show_keys(self._places.keys(self._desk.saved.saved_searches))
+        places.display = bool(places.keys)
 
     # -- the service's state
 

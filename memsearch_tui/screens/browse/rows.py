@@ -53,8 +53,11 @@ class EntryRows:
             if lines == 1:
                 return [*row, *title]
             first, *rest = wrap(title, width - _cells(row))
-            body = self._state.bodies.get((item.key, item.hash), "").replace(_ASKED, "")
-            more = unwrapped(rest) or [(render.other_lines(body, asked), "dim")]
+            body = self._state.bodies.get((item.key, item.hash))  # None until it is read
+            more = unwrapped(rest)
+            if not more and body is not None:
+                other = render.other_lines(body.replace(_ASKED, ""), asked)
+                more = [(other or self._facts(item), "dim")]
             return [*row, *first, LINE_BREAK, (" " * (_cells(row) - INDENT), "text"), *more]
         is_current = bool(item.replaced) and not item.superseded
         if lines == 1:
@@ -89,9 +92,13 @@ class EntryRows:
         """
         if more := render.other_lines(item.text.replace(_ASKED, ""), shown):
             return [LINE_BREAK, *mark_words(more, "dim", self._state.words())]
-        who = agent_named(item.agent).title if item.agent in agent_names() else "by hand"
         day = named_day(item.day, self._state.library.today()) if item.day else "no day"
-        return [LINE_BREAK, (f"{day} · {who} · {os.path.basename(item.path)}", "dim")]
+        return [LINE_BREAK, (f"{day} · {self._facts(item)}", "dim")]
+
+    def _facts(self, item: Item) -> str:
+        """Return the author and the file of a note."""
+        who = agent_named(item.agent).title if item.agent in agent_names() else "by hand"
+        return f"{who} · {os.path.basename(item.path)}"
 
     def _snippet(self, item: Item, room: int) -> str:
         """Return the line of a hit that answers best, cut to *room* cells."""
