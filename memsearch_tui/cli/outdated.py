@@ -19,7 +19,7 @@ from memsearch_tui.cli.options import as_json, memory_at, scope
 from memsearch_tui.cli.review import print_cases
 from memsearch_tui.counted import many
 
-_ID = re.compile("[0-9a-f]{6,}")  # of a note, or its beginning
+_ID = re.compile(r"\[?(mem:)?[0-9a-f]{6,}]?")  # of a note, or its beginning; also cited
 
 
 @click.command(

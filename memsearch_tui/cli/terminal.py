@@ -5,6 +5,7 @@ Text of notes cannot act on the terminal, because every text passes through ``ec
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 
@@ -274,7 +275,9 @@ def report(error: BaseException, arguments: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the reader closed the pipe: no error
         return 0
     if isinstance(error, UnicodeEncodeError):
-        say(f"error: {error.object[:80]!r} is not UTF-8")
+        what = f"{error.object[:80]!r} is not UTF-8"
+        say(f"error: {what}")
+        report_json(arguments, what, "", 2)
         return 2
     if isinstance(error, MemoryError):
         what = f"there is not enough memory for this{f': {error}' if error.args else ''}"
@@ -282,8 +285,10 @@ def report(error: BaseException, arguments: list[str]) -> int:
         report_json(arguments, what, "", 3)
         return 3
     if isinstance(error, OSError):
-        file = f": {error.filename}" if error.filename else ""
-        say(f"error: {error.strerror or error}{file}")
+        what = f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}"
+        say(f"error: {what}")
+        with contextlib.suppress(OSError):  # perhaps it is stdout that cannot be written
+            report_json(arguments, what, "", 3)
         return 3
     raise error
 

@@ -105,7 +105,10 @@ def note_of(memory: Memory, name: str) -> Note:
     Raises:
         NotFound: there is no such note, or clients may not read its project.
     """
-    note = memory.note(name)
+    try:
+        note = memory.note(name)
+    except NotFound as error:
+        raise NotFound(str(error), "`recall` and `timeline` give the ids of notes") from error
     if not sees_all(memory) and not memory.files.owns(note.path):
         raise NotFound(f"no note {name} in this project", _OWN[1])
     return note

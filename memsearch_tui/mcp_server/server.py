@@ -174,14 +174,27 @@ class ToolServer(MCPServer):
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
         """Call a tool; wrong arguments raise an error with one sentence each."""
+        self._refuse_unknown(name, arguments)
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:
-            if isinstance(error.__cause__, ValidationError):
-                raise ToolError(
-                    " ".join(_sentence(name, one) for one in error.__cause__.errors())
-                ) from None
+            cause = error.__cause__
+            if isinstance(cause, ValidationError):
+                text = " ".join(_sentence(name, one) for one in cause.errors())
+                raise ToolError(text) from None
+            if isinstance(cause, ToolError):  # without the SDK's words before it
+                raise ToolError(f"{name}: {cause}") from None
             raise
+
+    def _refuse_unknown(self, name: str, arguments: dict[str, Any]) -> None:
+        """Raise an error for arguments that the tool does not have: they would be ignored."""
+        tool = self._tool_manager.get_tool(name)
+        known = tool.parameters["properties"] if tool else arguments
+        if unknown := [f"'{argument[:40]}'" for argument in arguments if argument not in known]:
+            raise ToolError(
+                f"{name} has no argument {' and no '.join(unknown[:5])}:"
+                f" it takes {', '.join(known)}."
+            )
 
 
 def _sentence(tool: str, error: Any) -> str:
@@ -198,6 +211,8 @@ def _sentence(tool: str, error: Any) -> str:
     kind = error["type"]
     if kind == "missing":
         return f"{tool} needs {what}."
+    if kind == "string_too_short" and given["min_length"] == 1:
+        return f"{tool}: {what} must not be empty."
     if kind in bounds:
         return f"{tool}: {what} must be {bounds[kind].format(**given)}."
     if kind.startswith(("int", "float")):

@@ -9,6 +9,7 @@ import sys
 import pytest
 from memsearch_engine import Memory
 
+from memsearch_tui.cli import terminal
 from memsearch_tui.cli.group import run
 
 
@@ -110,3 +111,32 @@ def test_an_error_is_json_for_who_asked_for_json(memory, capsys):
     assert run(["mark", "feedfacefeed", "--pin", "--json"]) == 1
     error = json.loads(capsys.readouterr().out)
     assert error["exit_code"] == 1 and "feedfacefeed" in error["error"] and error["hint"]
+
+
+@pytest.mark.parametrize(("where", "code"), [("/dev/null/shop", 3), ("\udcff", 2)])
+def test_a_failure_of_the_system_is_json_for_who_asked_for_json(where, code, capsys):
+    failed = (
+        NotADirectoryError(20, "Not a directory", where)
+        if code == 3
+        else UnicodeEncodeError("utf-8", where, 0, 1, "surrogates not allowed")
+    )
+    assert terminal.report(failed, ["status", "--json"]) == code
+    said = capsys.readouterr()
+    assert json.loads(said.out)["exit_code"] == code
+    assert json.loads(said.out)["error"] in said.err
+
+
+@pytest.mark.parametrize("cited", ["[mem:{}]", "mem:{}", " {} "])
+def test_a_note_is_named_as_agents_cite_it(memory, cited, capsys):
+    note = memory.add("Redis it is")
+    name = cited.format(note.id)
+    for arguments in (
+        ["expand", name],
+        ["mark", name, "--pin"],
+        ["edit", name, "--text", "Valkey it is"],
+        ["history", name],
+        ["delete", name, "--yes"],
+        ["undo", name],
+    ):
+        assert run(arguments) == 0, arguments
+    assert memory.note(note.id).text.strip().endswith("Valkey it is")

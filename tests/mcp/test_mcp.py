@@ -267,7 +267,12 @@ def test_a_no_to_one_note_leaves_what_was_shown_of_another(full):
 def test_errors_are_answers_with_the_next_step(full):
     async def said(client: Client) -> None:
         lost = await client.call_tool("open", {"id": "0123456789ab"})
-        assert lost.is_error and "no entry" in lost.content[0].text
+        said = lost.content[0].text
+        assert lost.is_error and said.startswith("open: no entry") and "`timeline`" in said
+        cited = (await client.call_tool("timeline", {})).structured_content["notes"][0]["id"]
+        assert not (await client.call_tool("open", {"id": f"[mem:{cited}]"})).is_error
+        odd = await client.call_tool("recall", {"query": "redis", "days": 3})
+        assert odd.is_error and odd.content[0].text.startswith("recall has no argument 'days': it")
         other = await client.call_tool("recall", {"query": "redis", "project": "*"})
         assert other.is_error and "mcp.projects all" in other.content[0].text
         bad = await client.call_tool("timeline", {"day": "yesterday"})

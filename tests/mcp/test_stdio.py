@@ -86,7 +86,7 @@ def test_what_is_no_request_gets_an_error_and_wrong_arguments_sentences(box: Box
         if "content" in a.get("result", {})
     }
     assert said == {
-        9: "recall: query must be at least 1 characters long. recall: limit must be at most 30.",
+        9: "recall: query must not be empty. recall: limit must be at most 30.",
         10: "timeline: day must be of the form YYYY-MM-DD.",
         11: "open needs id.",
         12: "recall: query must be a text. recall: limit must be a whole number.",

@@ -18,3 +18,8 @@ def digest(*parts: str | bytes, size: int = 6) -> str:
         h.update(part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part)
         h.update(b"\x1f")
     return h.hexdigest()
+
+
+def cited_id(text: str) -> str:
+    """Return the id in *text*, which may be a citation: ``[mem:3fa9c1d2]`` or ``mem:3fa9c1d2``."""
+    return text.strip().removeprefix("[").removesuffix("]").removeprefix("mem:").strip()

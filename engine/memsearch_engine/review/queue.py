@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from memsearch_engine.core.errors import Conflict, NotFound, UsageError
+from memsearch_engine.core.ids import cited_id
 from memsearch_engine.journal.disk import locked
 from memsearch_engine.review import documents, notes
 from memsearch_engine.review.item import Decision, Kind, Parts, ReviewItem, Step, undone
@@ -167,7 +168,7 @@ class ReviewQueue:
         listed = self._read().listed.get(self._project, [])
         by_key = {case.key: case for case in cases}
         found: dict[str, ReviewItem] = {}
-        for name in names:
+        for name in map(cited_id, names):
             if name.isdecimal() and len(name) < 6:
                 chosen = [self._numbered(int(name), listed, by_key)]
             else:

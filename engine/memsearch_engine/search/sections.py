@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from memsearch_engine.core.errors import NotFound, UsageError
+from memsearch_engine.core.ids import cited_id
 from memsearch_engine.core.project_location import author_of
 from memsearch_engine.core.projects import Project
 from memsearch_engine.index.catalog import Catalog
@@ -68,12 +69,14 @@ def find(catalog: Catalog | None, projects: list[Project], name: str) -> Section
     Args:
         catalog: None to search all files.
         projects: the projects to search.
-        name: an entry id, a chunk id, or at least the first 4 characters of one.
+        name: an entry id, a chunk id, or at least the first 4 characters of one; also as a
+            citation.
 
     Raises:
         NotFound: no such entry.
         UsageError: *name* is too short or ambiguous.
     """
+    name = cited_id(name)
     if len(name) < 4:
         raise UsageError(
             f"{name!r} is too short to name an entry", "use at least 4 characters of its id"
@@ -108,7 +111,7 @@ def find(catalog: Catalog | None, projects: list[Project], name: str) -> Section
     if not found:
         raise NotFound(
             f"no entry or chunk {name!r} here",
-            "`memsearch entries` lists this project's, `--all` all projects'",
+            "`memsearch entries` lists the ids of this project, with --all of every project",
         )
     return found.get(name) or next(iter(found.values()))
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from datetime import date, datetime
 
 from memsearch_engine.core.errors import MemsearchError, NotFound, UsageError
+from memsearch_engine.core.ids import cited_id
 from memsearch_engine.injection.api import check_is_note
 from memsearch_engine.journal.history import Change
 from memsearch_engine.journal.model import Entry
@@ -237,7 +238,7 @@ class NoteEditor(ScopePart):
         try:
             return self._scope.section(name).entry.id
         except NotFound:
-            return name
+            return cited_id(name)
 
 
 def _moment(day: str, time: str) -> tuple[str, str]:

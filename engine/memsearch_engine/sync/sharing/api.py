@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from memsearch_engine.core import repository
 from memsearch_engine.core.errors import NotFound, UsageError
+from memsearch_engine.core.ids import cited_id
 from memsearch_engine.core.project_location import author_name, author_of
 from memsearch_engine.index.rows import Filter
 from memsearch_engine.index.scan import is_ignored_by_git
@@ -126,7 +127,7 @@ class Sharing(ScopePart):
             for entry in entries
         ]
         chosen: dict[str, Note] = {}
-        for name in names:
+        for name in map(cited_id, names):
             found = [
                 Note.of(entry, path)
                 for path, entry in there
