@@ -24,6 +24,7 @@ from memsearch_engine.capture.capture_pipeline import (
 )
 from memsearch_engine.capture.extract import why_trivial
 from memsearch_engine.capture.ledger import SeenTurn, TurnOutcome
+from memsearch_engine.capture.preparing import PreparedTurn
 from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import MemsearchError
 from memsearch_engine.core.home import AgentFolders, Home
@@ -159,7 +160,10 @@ def plan(
             progress("reading", number, len(found))
         try:
             conversation = open_session(where, home.offsets)
-            _count(home, pipeline, conversation, choice, made, planned)
+            known = pipeline.outcomes(conversation)
+            if not changed_only and any(known.get(n, "new") == "new" for n in conversation.ids):
+                pipeline.preparer.start()  # it gets ready meanwhile
+            _count(pipeline, conversation, choice, made, planned, known)
         except OSError as error:
             made.failed.append((f"{where.path} {where.session}", error.strerror or str(error)))
         except Exception as error:  # one damaged session must not stop the import
@@ -171,17 +175,17 @@ def plan(
 
 
 def _count(
-    home: Home,
     pipeline: CapturePipeline,
     conversation: Conversation,
     choice: ImportSelection,
     made: ImportPlan,
     planned: set[str],
+    known: dict[str, TurnOutcome],
 ) -> None:
     """Add the turns of a session to the plan, and record those that the ledger does not know."""
     if conversation.is_ephemeral:
         return
-    where = conversation.where
+    where, home = conversation.where, pipeline.home
     count = made.counts[where.agent]
     _record_session(pipeline, conversation, made)
     if conversation.parent:
@@ -190,7 +194,7 @@ def _count(
     new: list[str] = []
     start = ""
     notes: list[SeenTurn] = []
-    known, memory_of = pipeline.outcomes(conversation), cache(partial(home_of, home=home))
+    memory_of = cache(partial(home_of, home=home))
     for number, turn in enumerate(conversation.each()):
         if turn.is_ours:
             if number == 0:  # a session in which memsearch asked a model
@@ -298,35 +302,56 @@ def run(
         memory_of = cache(lambda cwd: home_of(cwd, pipeline.home) or orphans)
         try:
             with pipeline.journal.synced_at_end():
-                for name in work.turns:
+                read = partial(_read, pipeline, conversation, report=report)
+                for turns in pipeline.preparer.ahead(map(read, work.turns)):
                     if stop and stop():
                         return report
                     if progress:
                         progress("writing", done, total)
                     done += 1
-                    _write(pipeline, conversation, name, memory_of, report)
+                    for turn, prepared in turns:
+                        _write(pipeline, where, turn, prepared, memory_of, report)
         except MemsearchError as error:  # its notes may not be on the disk
             report.failed.append((where.path, str(error)))
             _note_failed(pipeline, where, work.turns, error)
     return report
 
 
+def _read(
+    pipeline: CapturePipeline, conversation: Conversation, name: str, report: ImportReport
+) -> list[Turn]:
+    """Return one turn of a session; nothing if it is gone or can't be read."""
+    try:
+        return pipeline.turn_at(conversation, conversation.find(name))
+    except (OSError, MemsearchError) as error:
+        _fail(pipeline, conversation.where, name, error, report)
+        return []
+
+
 def _write(
     pipeline: CapturePipeline,
-    conversation: Conversation,
-    name: str,
+    where: Session,
+    turn: Turn,
+    prepared: PreparedTurn | None,
     memory_of: Callable[[str], str],
     report: ImportReport,
 ) -> None:
     """Write one turn of a session, and count it."""
-    where = conversation.where
     try:
-        for turn in pipeline.turn_at(conversation, conversation.find(name)):
-            captured = pipeline.capture(turn, where, memory=memory_of(turn.cwd), at=where.modified)
-            _count_turn(report, captured)
+        memory = memory_of(turn.cwd)
+        captured = pipeline.capture(
+            turn, where, memory=memory, at=where.modified, prepared=prepared
+        )
+        _count_turn(report, captured)
     except (OSError, MemsearchError) as error:
-        report.failed.append((f"{where.path} turn {name}", str(error)))
-        _note_failed(pipeline, where, [name], error)
+        _fail(pipeline, where, turn.turn, error, report)
+
+
+def _fail(
+    pipeline: CapturePipeline, where: Session, name: str, error: Exception, report: ImportReport
+) -> None:
+    report.failed.append((f"{where.path} turn {name}", str(error)))
+    _note_failed(pipeline, where, [name], error)
 
 
 def _note_failed(

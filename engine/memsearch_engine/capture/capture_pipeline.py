@@ -18,9 +18,9 @@ from memsearch_engine.actions.index import ActionIndex
 from memsearch_engine.agents.transcripts.evidence import Archive
 from memsearch_engine.agents.transcripts.model import Conversation, Session, Turn
 from memsearch_engine.capture import summaries
-from memsearch_engine.capture.clean import redacted
-from memsearch_engine.capture.extract import extract, in_context, why_trivial
+from memsearch_engine.capture.extract import in_context, why_trivial
 from memsearch_engine.capture.ledger import CaptureLedger, SeenTurn, TurnOutcome
+from memsearch_engine.capture.preparing import PreparedTurn, TurnPreparer, prepare
 from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import MemsearchError, Unreachable
 from memsearch_engine.core.home import Home
@@ -67,9 +67,11 @@ class CapturePipeline:
         self.ledger = CaptureLedger(home)
         self.archive = Archive(home) if self.settings.evidence.enabled else None
         self.actions = ActionIndex(home)
+        self.preparer = TurnPreparer(home)
 
     def close(self) -> None:
         """Close what the pipeline has opened."""
+        self.preparer.close()
         self.ledger.close()
         self.actions.close()
         if self.archive:
@@ -100,7 +102,14 @@ class CapturePipeline:
         return {name: cwd for name, cwd in captured.items() if name not in present}
 
     def capture(
-        self, turn: Turn, where: Session, *, memory: str = "", cwd: str = "", at: float = 0.0
+        self,
+        turn: Turn,
+        where: Session,
+        *,
+        memory: str = "",
+        cwd: str = "",
+        at: float = 0.0,
+        prepared: PreparedTurn | None = None,
     ) -> CapturedTurn:
         """Capture *turn* into the memory folder of its project.
 
@@ -109,6 +118,7 @@ class CapturePipeline:
             memory: the memory folder, if it is already known (from ``MEMSEARCH_DIR`` or the user).
             cwd: the folder to use if the turn has none.
             at: the time to use if the turn has none, in seconds since 1970.
+            prepared: what ``prepare`` makes of the turn, if it is known already.
 
         Raises:
             OSError, MemsearchError: the entry could not be written. It can be retried.
@@ -124,14 +134,22 @@ class CapturePipeline:
             return self._note(turn, when, cwd, CapturedTurn("trivial"), why)
         if not memory:
             return self._note(turn, when, cwd, CapturedTurn("homeless"), f"{cwd} is gone")
-        clean = redacted(turn, self.home)
+        made = prepared or prepare(turn, self.journal)
+        clean, body = made.turn, made.body
         anchor = Anchor(_id(turn.session), _id(turn.turn), turn.agent, where.kind, where.path)
-        body = extract(clean)
         by_model = summaries.chosen(self.settings, turn.agent).provider != "extractive"
         marks = _marks(turn, body, cwd, by_model)
         day, time = when.date().isoformat(), when.strftime("%H:%M")
         added = self.journal.append_turn(
-            memory, day, time, body, anchor, marks, aliases=turn.aliases, times=noted_at(turn)
+            memory,
+            day,
+            time,
+            body,
+            anchor,
+            marks,
+            aliases=turn.aliases,
+            times=noted_at(turn),
+            clean=made.clean,
         )
         if added.skipped is Skipped.DELETED:
             return self._note(turn, when, cwd, CapturedTurn("deleted", memory, added.entry_id))

@@ -19,7 +19,6 @@ import msgspec
 from memsearch_engine.agents.transcripts.evidence import Archive
 from memsearch_engine.agents.transcripts.locate import known_folders, open_anchor
 from memsearch_engine.agents.transcripts.model import Turn
-from memsearch_engine.capture.clean import redacted
 from memsearch_engine.core.errors import (
     Conflict,
     MemsearchError,
@@ -40,7 +39,6 @@ from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.targets import Target
 from memsearch_engine.journal.text import escape_block
 from memsearch_engine.journal.write import Journal
-from memsearch_engine.secrets.scan import redact
 
 PURPOSE = "summary"
 _SCHEMA = """
@@ -298,6 +296,8 @@ def bullets_of(home: Home, settings: Settings, agent: str, text: str, name: str 
             "here a model of `llm.providers` is asked",
             f"memsearch config set plugins.{agent}.summarize.provider NAME ({named})",
         )
+    from memsearch_engine.secrets.scan import redact
+
     system = prompt(home).replace("{{AGENT_NAME}}", name or agent)
     question = f"<turn>\n{_short(redact(plain(text), home)[0], _MAX_FOREIGN)}\n</turn>"
     tokens = estimate(system + question) + _ANSWER_TOKENS
@@ -348,6 +348,8 @@ def _turn(home: Home, job: SummaryJob) -> Turn:
     found = open_anchor(
         job.agent, job.session, job.turn, job.transcript, folders, context=0, cache=home.offsets
     )
+    from memsearch_engine.capture.clean import redacted
+
     return redacted(found.turns[found.index], home)
 
 
@@ -405,5 +407,7 @@ def checked(text: str, question: str, home: Home) -> str:
     asked = question.partition("[User]")[2].partition("\n[")[0]
     if len(_CJK.findall(asked)) * 4 > len(asked.strip()) and not _CJK.search(" ".join(bullets)):
         raise ModelError("the answer is not in the user's language", again=True)
+    from memsearch_engine.secrets.scan import redact
+
     clean = redact("\n".join(f"- {bullet[:600]}" for bullet in bullets), home)[0]
     return escape_block(clean)

@@ -65,6 +65,7 @@ class Journal(Undoable):
         *,
         aliases: Iterable[str] = (),
         times: Iterable[str] = (),
+        clean: CleanText | None = None,
     ) -> Appended:
         """Append a captured turn below its session heading, unless it is already there.
 
@@ -75,9 +76,10 @@ class Journal(Undoable):
             body: lines of text. Secrets and text that would forge an entry are removed.
             anchor: with agent, session and turn.
             aliases, times: other names of the turn, as in ``KnownTurns.has``.
+            clean: what ``clean`` makes of *body*, if it is known already.
         """
         entry_id = turn_id(anchor.agent, anchor.session, anchor.turn)
-        path, clean = self._day_path(memory, day), self.clean(body)
+        path, clean = self._day_path(memory, day), self.clean(body) if clean is None else clean
         if self.is_deleted(anchor, aliases):
             return Appended(entry_id, path, False, Skipped.DELETED)
         # the folder's lock first: two processes in two time zones would look into two files
