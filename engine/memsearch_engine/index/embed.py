@@ -12,7 +12,7 @@ import re
 import sys
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Protocol
 
 import msgspec
@@ -21,6 +21,7 @@ import numpy as np
 from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.ids import digest
+from memsearch_engine.core.settings import load as read_settings
 from memsearch_engine.core.settings_schema import EmbeddingSettings
 from memsearch_engine.index import e5, embed_http, models
 from memsearch_engine.index.chunk import CHUNKER_VERSION
@@ -90,9 +91,34 @@ def load(home: Home, settings: EmbeddingSettings) -> Embedder:
         UsageError: the model's name is unknown.
         SettingsError: a key is missing, or a folder's ``embedding.json`` is invalid.
     """
+    while _early:
+        loading = _early.pop()
+        if loading.exception() is None and loading.result()[0] == settings:
+            return loading.result()[1]
     if settings.provider == "onnx":
         return OnnxEmbedder(models.find(home, settings.model))
     return embed_http.HttpEmbedder(settings)
+
+
+#: What ``load_early`` has begun: the settings and their embedder.
+_early: list[Future[tuple[EmbeddingSettings, Embedder]]] = []
+
+
+def load_early(home: Home) -> None:
+    """Begin to load the local model of the settings in another thread, for the next ``load``.
+
+    Most of it runs without the interpreter lock, so that other modules can be imported meanwhile.
+    """
+
+    def work() -> tuple[EmbeddingSettings, Embedder]:
+        settings = read_settings(home).embedding
+        if settings.provider != "onnx":
+            raise Unreachable("there is no local model")
+        return settings, OnnxEmbedder(models.find(home, settings.model))
+
+    with_one_thread = ThreadPoolExecutor(1, "model")
+    _early.append(with_one_thread.submit(work))
+    with_one_thread.shutdown(wait=False)
 
 
 def fingerprint_of(home: Home, settings: EmbeddingSettings) -> str:

@@ -71,11 +71,13 @@ class _Settled(msgspec.Struct):
         version: the catalog's version at the last comparison; None: compare all chunks.
         lacking: text hash -> chunks that were compared and had no vector.
         made: chunks that have got their vector since.
+        stamp: the stamp in the ledger; '' if there is none.
     """
 
     catalog: Catalog
     project: str
     version: int | None
+    stamp: str
     lacking: dict[str, set[str]] = {}
     made: set[str] = set()
 
@@ -274,8 +276,8 @@ class VectorIndex:
         self._behind.add(collection)
         if self.server is not None:
             self._verify(self.server, collection)
-        settled = self._settled_of(catalog, project, collection)
         version, stamp = catalog.database.version(), catalog.files.stamp(project)
+        settled = self._settled_of(catalog, project, collection, version, stamp)
         some = settled.due(catalog)
         difference = Wanted.of(catalog, project, some).difference(
             catalog,
@@ -292,6 +294,7 @@ class VectorIndex:
                 for rows in difference.batches(catalog):
                     self.server.upsert(collection, rows)
                 self.server.flush()
+            settled.stamp = ""
             self.ledger.change(collection, gone, new)
             cached = [
                 (name, row.encoded(), difference.vectors[row.text_hash].tobytes())
@@ -301,18 +304,20 @@ class VectorIndex:
         with self._database.lock:
             if self._settled.get(collection) is settled:  # no search had to create the collection
                 settled.advance(version, some, difference.lacking)
-                if not settled.lacking and self.ledger.settled_stamp(collection) != stamp:
+                if not settled.lacking and settled.stamp != stamp:
                     self.ledger.set_settled(collection, stamp)
+                    settled.stamp = stamp
                 self._behind.discard(collection)
         return len(new), len(gone)
 
-    def _settled_of(self, catalog: Catalog, project: str, collection: str) -> _Settled:
-        """Return how far a collection has the chunks of a catalog."""
+    def _settled_of(
+        self, catalog: Catalog, project: str, collection: str, version: int, stamp: str
+    ) -> _Settled:
+        """Return how far a collection has the chunks of a catalog of this version and stamp."""
         settled = self._settled.get(collection)
         if settled is None or settled.catalog is not catalog or settled.project != project:
-            version = catalog.database.version()
-            is_equal = self.ledger.settled_stamp(collection) == catalog.files.stamp(project)
-            settled = _Settled(catalog, project, version if is_equal else None)
+            known = self.ledger.settled_stamp(collection)
+            settled = _Settled(catalog, project, version if known == stamp else None, known)
             self._settled[collection] = settled
         return settled
 

@@ -120,9 +120,9 @@ class IndexThread:
         gc.disable()  # it would look through each new row of the vectors several times
         self._open_vectors()
         self._warm()
+        gc.freeze()
         gc.enable()
         self._state.warmed.set()
-        give_back_memory()
         self._update_second_model()
         rest_s = 0.0
         while not self._state.stopping.is_set():
@@ -337,7 +337,7 @@ class IndexThread:
         for project in distinct(projects):
             with contextlib.suppress(Exception):
                 serving = self._state.spaces.serving
-                if serving is not None and serving.chunk_count(project.collection):
+                if serving is not None:
                     serving.warm(project.collection)
 
     def _settle_spaces(self) -> None:

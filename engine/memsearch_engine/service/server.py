@@ -20,7 +20,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -28,9 +28,12 @@ from memsearch_engine import __version__
 from memsearch_engine.core.errors import MemsearchError
 from memsearch_engine.core.home import Home, lock
 from memsearch_engine.core.local_socket import same_user
+from memsearch_engine.index import embed
 from memsearch_engine.service import protocol
 from memsearch_engine.service.commands import RequestContext
-from memsearch_engine.service.engine import Engine
+
+if TYPE_CHECKING:
+    from memsearch_engine.service.engine import Engine
 
 log = logging.getLogger("memsearch.service")
 #: Requests that do not postpone the exit.
@@ -260,6 +263,9 @@ def _only_one(home: Home) -> bool:
 def _run(home: Home) -> None:
     home.ensure_socket_folder()
     home.settled = True
+    embed.load_early(home)
+    from memsearch_engine.service.engine import Engine  # meanwhile
+
     engine = Engine(home)
     server = ServiceServer(home, engine, engine.settings.service.idle_minutes * 60)
     state = {

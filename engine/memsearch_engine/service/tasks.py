@@ -33,12 +33,15 @@ from memsearch_engine.journal.write import Journal
 from memsearch_engine.longterm import page_drafts, pages, pipeline, skill_drafts, skills
 from memsearch_engine.longterm.workspace import MEMORY, NOTES, SUMMARY
 from memsearch_engine.service.commands import distinct
+from memsearch_engine.service.index_thread import give_back_memory
 from memsearch_engine.service.service_state import ServiceState
 from memsearch_engine.sync import run as sync_run
 from memsearch_engine.sync import state as sync_state
 
 log = logging.getLogger("memsearch.service")
 _TICK_S = 1.0
+#: Work that can wait begins this many seconds after the last request, or after the start.
+_CALM_S, _START_S = 1.5, 10.0
 #: Seconds between two searches of the transcripts for turns that no hook reported. An unchanged
 #: transcript costs one stat.
 _RECONCILE_S = 300.0
@@ -357,18 +360,18 @@ class BackgroundTasks:
         for project in self._state.registered():
             self._state.indexer.attach(project)
         seen: object = None
-        reconciled, looked, is_checked = 0.0, time.monotonic(), False
+        began = looked = time.monotonic()
+        reconciled, is_calm = 0.0, False
         while not self._state.stopping.wait(_TICK_S):
             try:
                 self._state.look_at_settings()
                 self.capture.drain()
-                is_warm = self._state.indexer.warmed.is_set()  # searches wait for that first
-                if is_warm and time.monotonic() - reconciled > _RECONCILE_S:
+                if not is_calm and (is_calm := self._has_calmed(began)):
+                    give_back_memory()
+                    self._state.indexer.renew_damaged_catalog()
+                if is_calm and time.monotonic() - reconciled > _RECONCILE_S:
                     reconciled = time.monotonic()
                     self.capture.reconcile()
-                if is_warm and not is_checked:
-                    is_checked = True
-                    self._state.indexer.renew_damaged_catalog()
                 longterm = self._longterm_stamps()
                 if self._longterm_seen != longterm:
                     self._longterm_seen = longterm
@@ -381,7 +384,7 @@ class BackgroundTasks:
                     freshness.stamp(str(self._state.home.generation)),
                     date.today(),
                 )
-                if seen != now and is_warm:
+                if seen != now and is_calm:
                     seen = now
                     self._prepare_contexts()
                 self._state.indexer.check_disk()
@@ -391,6 +394,11 @@ class BackgroundTasks:
                 self.capture.note_actions()
             except Exception:  # an error of one file must not stop the other work
                 log.exception("housekeeping")
+
+    def _has_calmed(self, began: float) -> bool:
+        """Whether the first requests after the start are answered: they need both cores."""
+        is_busy = self._state.activity.idle_s < _CALM_S and time.monotonic() - began < _START_S
+        return self._state.indexer.warmed.is_set() and not is_busy
 
     def _longterm_stamps(self) -> dict[str, list[int]]:
         """Return stamps that change with the long-term memory."""

@@ -154,16 +154,23 @@ class VectorLedger:
             for name, blob, scalars in rows_in(self._database.query, sql, chunk_ids, [collection])
         }
 
-    def all_vectors(self, collection: str) -> Iterator[LedgerColumns]:
-        """Yield the rows of a collection, some at a time. The caller holds the database's lock.
+    def all_vectors(self, collection: str) -> tuple[int, Iterator[LedgerColumns]]:
+        """Return the number of rows of a collection, and the rows, some at a time.
 
-        The whole table of vectors is read in its own order if the collection has most of them: to
-        look up each one takes four times as long.
+        The caller holds the database's lock until the last row is read.
         """
         found = self._database.query(
             "SELECT text_hash, chunk_id, scalars, special FROM stored WHERE collection=?",
             (collection,),
         )
+        return len(found), self._with_vectors(found)
+
+    def _with_vectors(self, found: list[tuple[Any, ...]]) -> Iterator[LedgerColumns]:
+        """Yield rows (text hash, chunk id, scalars, correction) with their vectors.
+
+        The whole table of vectors is read in its own order if the collection has most of them: to
+        look up each one takes four times as long.
+        """
         first = {row[0]: row for row in found}  # one chunk of each text
         others: dict[str, list[tuple[Any, ...]]] = {}
         for row in found if len(first) < len(found) else ():

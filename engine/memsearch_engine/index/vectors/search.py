@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 
@@ -59,9 +60,10 @@ class CachedSearch:
         with self._lock:
             cache = self._caches.get(collection)
             if cache is None:
+                count, rows = self._ledger.all_vectors(collection)
                 cache = self._caches[collection] = VectorCache(
-                    self._ledger.all_vectors(collection),
-                    self._ledger.count(collection),
+                    rows,
+                    count,
                     self._dimension,
                     self._ordinary,
                     self._ledger.sample_name(collection),
@@ -101,7 +103,7 @@ class CachedSearch:
     def warm(self, collection: str) -> None:
         """Read the vectors, and save corrections that take long to compute."""
         cache = self.cache(collection)
-        new = cache.unsaved_corrections()
+        new = cache.unsaved_corrections() if len(cache.ids) else []
         if len(new) >= _WORTH_SAVING:
             self._ledger.put_corrections(collection, cache.sample.name, new)
             cache.set_saved(cache.sample.name, cache.corrections)
@@ -260,12 +262,19 @@ class VectorCache:
         encoded: list[str] = []
         saved: list[float | None] = []
         buffer = _buffer(count, dimension)
-        for some in batches:
-            read = np.frombuffer(b"".join(some.vectors), np.float32)
-            buffer[len(ids) : len(ids) + len(some.ids)] = read.reshape(-1, dimension)
-            ids += some.ids
-            encoded += some.encoded
-            saved += some.corrections
+        copied: Future[None] | None = None
+        # the system takes long to provide the memory of a matrix, and needs no interpreter for it
+        with ThreadPoolExecutor(1, "copy") as beside:
+            for some in batches:
+                read = np.frombuffer(b"".join(some.vectors), np.float32).reshape(-1, dimension)
+                if copied:
+                    copied.result()
+                copied = beside.submit(np.copyto, buffer[len(ids) : len(ids) + len(some.ids)], read)
+                ids += some.ids
+                encoded += some.encoded
+                saved += some.corrections
+            if copied:
+                copied.result()
         self._buffer: np.ndarray | None = buffer
         self.matrix = buffer[: len(ids)]
         self.set_saved(saved_by, saved)
