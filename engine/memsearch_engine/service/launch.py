@@ -50,22 +50,24 @@ def connect(home: Home, *, start: bool = True, wait_s: float = 10.0) -> Connecti
     except Unreachable:
         if not start:
             raise
-    process = launch(home)
+    process = None
     end = time.monotonic() + wait_s
     while True:
+        if process is None and is_free(home.service_lock):  # else one starts, or ends
+            process = launch(home)
         try:
             return Connection(home)
         except ServiceHung:
             raise
         except Unreachable as error:
-            code = _exit_code(process)
+            code = None if process is None else _exit_code(process)
             if code:
                 raise Unreachable(
                     f"the service can't start: {_last_words(home)}",
                     f"see {home.log}, or `memsearch service logs`",
                 ) from error
             if code == 0:  # another service had the lock, and may have ended by now
-                process = launch(home)
+                process = None
             if time.monotonic() > end:
                 raise Unreachable(
                     f"the service did not start within {wait_s:.0f} s ({error})",

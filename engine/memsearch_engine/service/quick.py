@@ -93,6 +93,10 @@ def _ask(
             same_version=True,
             meanwhile=meanwhile,
         )
-    except (wire.NotRunning, OSError, ValueError, RuntimeError):
+    except wire.NotRunning:
+        if method == "search_view" and os.access(paths.run(home), os.W_OK):
+            wire.start_service(home)  # it starts while ``Memory`` is imported
+        return None
+    except (OSError, ValueError, RuntimeError):
         return None
     return answer if isinstance(answer, dict) else None

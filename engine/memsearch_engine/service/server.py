@@ -28,7 +28,6 @@ from memsearch_engine import __version__
 from memsearch_engine.core.errors import MemsearchError
 from memsearch_engine.core.home import Home, lock
 from memsearch_engine.core.local_socket import same_user
-from memsearch_engine.index import embed
 from memsearch_engine.service import protocol
 from memsearch_engine.service.commands import RequestContext
 
@@ -263,8 +262,10 @@ def _only_one(home: Home) -> bool:
 def _run(home: Home) -> None:
     home.ensure_socket_folder()
     home.settled = True
+    from memsearch_engine.index import embed  # not before the lock, which clients look at
+
     embed.load_early(home)
-    from memsearch_engine.service.engine import Engine  # meanwhile
+    from memsearch_engine.service.engine import Engine  # while the model is loaded
 
     engine = Engine(home)
     server = ServiceServer(home, engine, engine.settings.service.idle_minutes * 60)

@@ -244,11 +244,13 @@ class Archive(OpenedOnce):
         )
         found: dict[TurnName, str] = {}
         for batch in batches(names, _AT_ONCE):
+            # a cross join begins with the names; otherwise all turns are read
             query = (
-                "SELECT t.agent, t.session, t.turn, c.packed FROM turns t JOIN contents c USING "
-                "(digest)"
-                " WHERE (t.agent, t.session, "
-                f"t.turn) IN (VALUES {','.join(['(?,?,?)'] * len(batch))})"
+                "WITH wanted(agent, session, turn) AS"
+                f" (VALUES {','.join(['(?,?,?)'] * len(batch))})"
+                " SELECT t.agent, t.session, t.turn, c.packed FROM wanted"
+                " CROSS JOIN turns t USING (agent, session, turn)"
+                " CROSS JOIN contents c USING (digest)"
             )
             for agent, session, turn, packed in self._read(
                 query, tuple(part for key in batch for part in key)

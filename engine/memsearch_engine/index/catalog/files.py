@@ -283,7 +283,8 @@ class TurnPrompts(CatalogPart):
     def known(self, project: str, entry_ids: Iterable[str]) -> dict[str, tuple[str, str]]:
         """Return entry id -> (content hash, prompt) for entries with a prompt lookup."""
         rows = self._database.query_in(
-            "SELECT entry_id, hash, asked FROM entries WHERE project=? AND asked IS NOT NULL"
+            # the unary plus as in ``Catalog.by_chunk_id``
+            "SELECT entry_id, hash, asked FROM entries WHERE +project=? AND asked IS NOT NULL"
             " AND entry_id IN ({})",
             entry_ids,
             [project],

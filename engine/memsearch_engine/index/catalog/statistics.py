@@ -44,11 +44,11 @@ class CatalogStatistics(CatalogPart):
         ((undated,),) = query(
             f"SELECT count(*) FROM entries WHERE project=? AND day='' AND {IS_NOTE}", (project,)
         )
-        ((chunks,),) = query(
-            "SELECT count(*) FROM chunks c JOIN entries e ON e.id=c.entry WHERE project=?",
-            (project,),
-        )
-        return {"entries": entries + undated, "days": days + bool(undated), "chunks": chunks}
+        return {
+            "entries": entries + undated,
+            "days": days + bool(undated),
+            "chunks": self._count_chunks(project),
+        }
 
     def agents(self, projects: Iterable[str]) -> list[tuple[str, int, str]]:
         """Return (agent, number of entries, newest day and time), the most entries first.
@@ -79,11 +79,24 @@ class CatalogStatistics(CatalogPart):
         """Count all chunks and subtract the duplicates: a third of the time of ``DISTINCT``."""
         sql = """
             WITH duplicates AS (SELECT chunk_id FROM chunks GROUP BY chunk_id HAVING count(*) > 1)
-            SELECT
-              (SELECT count(*) FROM entries e JOIN chunks c ON c.entry=e.id WHERE e.project=?)
-              - (SELECT count(*) - count(DISTINCT c.chunk_id) FROM duplicates d
-                 CROSS JOIN chunks c ON c.chunk_id=d.chunk_id JOIN entries e ON e.id=c.entry
-                 WHERE e.project=?)
+            SELECT count(*) - count(DISTINCT c.chunk_id) FROM duplicates d
+              CROSS JOIN chunks c ON c.chunk_id=d.chunk_id JOIN entries e ON e.id=c.entry
+              WHERE e.project=?
         """
-        ((count,),) = self._database.query(sql, (project, project))
-        return int(count)
+        ((duplicates,),) = self._database.query(sql, (project,))
+        return self._count_chunks(project) - int(duplicates)
+
+    def _count_chunks(self, project: str) -> int:
+        """Count the chunks of a project, or those of the others if these are fewer files."""
+        query = self._database.query
+        ((own, files),) = query("SELECT total(project=?), count(*) FROM files", (project,))
+        is_small = 2 * own < files
+        sql = (
+            "SELECT count(*) FROM files f CROSS JOIN entries e ON e.file=f.id"
+            " CROSS JOIN chunks c ON c.entry=e.id WHERE f.project"
+        )
+        ((count,),) = query(f"{sql}{'=' if is_small else '<>'}?", (project,))
+        if is_small:
+            return int(count)
+        ((total,),) = query("SELECT count(*) FROM chunks")
+        return int(total) - int(count)
