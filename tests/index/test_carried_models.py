@@ -84,3 +84,14 @@ def test_changed_weights_are_noticed(tmp_path: Path):
     changed = tmp_path / "model.onnx"
     changed.write_bytes(files.onnx.read_bytes()[:-1])
     assert not models.verify(models.ModelFiles(files.model, changed, files.tokenizer))
+
+
+def test_a_model_that_is_loaded_early_is_taken_once_and_only_with_its_settings(tmp_path):
+    home = Home(tmp_path).ensure()
+    embed.load_early(home)
+    loading = embed._early[0]
+    assert embed.load(home, EmbeddingSettings()) is loading.result()[1]
+    embed.load_early(home)
+    other = embed.load(home, EmbeddingSettings(model="e5-small-v2"))
+    assert isinstance(other, embed.OnnxEmbedder) and other.model.name == "e5-small-v2"
+    assert not embed._early

@@ -79,6 +79,7 @@ def test_the_sizes_of_a_project_are_those_of_its_notes(tmp_path):
         sizes = {"entries": 3, "days": 2, "chunks": 5}
         assert catalog.statistics.sizes("p") == sizes
         assert catalog.statistics.counts("p") == sizes | {"files": 4, "failed": 0, "distinct": 2}
+        assert catalog.statistics.sizes("q") == {"entries": 1, "days": 1, "chunks": 1}
 
 
 def test_a_few_notes_are_found_without_reading_all(tmp_path):
@@ -97,6 +98,7 @@ def test_a_few_notes_are_found_without_reading_all(tmp_path):
         assert catalog.find_entries(name, [project], 20) == [(note.path, note.id)]
         assert catalog.find_entries(name, ["other"], 20) == []
     assert catalog.staleness.stale(project) == []
+    assert catalog.prompts.known(project, [note.id]) == {}
     assert len(steps) < 10
     memory.close()
 

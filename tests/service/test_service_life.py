@@ -17,8 +17,8 @@ from pathlib import Path
 import psutil
 import pytest
 from memsearch_engine.core import local_socket
-from memsearch_engine.core.errors import MemsearchError
-from memsearch_engine.core.home import MAX_SOCKET_PATH, Home
+from memsearch_engine.core.errors import MemsearchError, Unreachable
+from memsearch_engine.core.home import MAX_SOCKET_PATH, Home, lock
 from memsearch_engine.service import index_thread, launch, protocol
 from memsearch_engine.service.commands import RequestContext
 from memsearch_engine.service.engine import Engine
@@ -72,6 +72,23 @@ def test_a_service_that_is_only_starting_is_stopped_too(box: Box):
     assert box.ok("service", "stop", "--json").json["stopped"] is True
     os.waitpid(process, 0)
     assert box.processes() == []
+
+
+def test_a_search_starts_the_service_before_its_full_client(box: Box):
+    box.home.ensure()
+    code = "from memsearch_engine.service import quick; print(quick.search('redis'))"
+    argv = [sys.executable, "-c", code]
+    done = subprocess.run(argv, env=box.env, cwd=box.root, capture_output=True, text=True)
+    assert done.stdout == "None\n" and len(box.processes()) == 1
+
+
+def test_a_client_starts_no_second_service_while_one_starts(box: Box, monkeypatch):
+    held = lock(box.home.ensure().service_lock)
+    assert held is not None
+    monkeypatch.setattr(launch, "launch", lambda home: pytest.fail("a second service"))
+    with pytest.raises(Unreachable):
+        launch.connect(box.home, wait_s=0.1)
+    os.close(held)
 
 
 def test_it_is_detached_from_who_started_it(box):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import sqlite3
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -14,7 +16,7 @@ from memsearch_engine.core.home import Home
 from memsearch_engine.injection.session_start import is_prepared
 from memsearch_engine.service import service_state, tasks
 from memsearch_engine.service.commands import IndexJob, RequestContext
-from memsearch_engine.service.service_state import ServiceState
+from memsearch_engine.service.service_state import Activity, ServiceState
 from memsearch_engine.service.tasks import CaptureTask
 
 
@@ -123,6 +125,15 @@ def test_the_pages_of_the_catalog_are_checked_after_the_vectors_are_read(damaged
     while not renewed(damaged, state):
         version = state.wait_for_change(version, 60, lambda: renewed(damaged, state))
     running.stop()
+
+
+def test_what_can_wait_begins_after_the_first_requests(state, monkeypatch):
+    state.activity = Activity(clock=lambda: 0.0)
+    running, began = tasks.BackgroundTasks(state), time.monotonic()
+    monkeypatch.setattr(tasks, "_START_S", math.inf)
+    assert not running._has_calmed(began)
+    monkeypatch.setattr(tasks, "_START_S", 0.0)  # a client that never rests
+    assert running._has_calmed(began)
 
 
 def test_an_index_run_that_meets_damage_builds_the_catalog_again(damaged, state):

@@ -41,7 +41,7 @@ from memsearch_engine.sync import state as sync_state
 log = logging.getLogger("memsearch.service")
 _TICK_S = 1.0
 #: Work that can wait begins this many seconds after the last request, or after the start.
-_CALM_S, _START_S = 1.5, 10.0
+_CALM_S, _START_S = 1.5, 30.0
 #: Seconds between two searches of the transcripts for turns that no hook reported. An unchanged
 #: transcript costs one stat.
 _RECONCILE_S = 300.0
