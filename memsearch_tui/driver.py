@@ -9,15 +9,20 @@ processes of a controlling terminal.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import io
 import os
 import select
 import signal
+import struct
+import termios
 import threading
 from collections.abc import Callable
 from typing import Any
 
+from textual import events
 from textual.drivers.linux_driver import LinuxDriver
+from textual.message import Message
 
 #: Exit code of a shell's command that SIGHUP ended.
 _CLOSED = 128 + signal.SIGHUP
@@ -34,11 +39,15 @@ class TerminalDriver(LinuxDriver):
         output: Any = _TerminalFile(self._file)
         self._file = output
         self._ending = threading.Event()
+        self._typed_before = 0  # bytes of whole lines that were typed before the app read keys
         if self.input_tty:
             threading.Thread(target=self._watch, name="terminal", daemon=True).start()
 
     def start_application_mode(self) -> None:
         """Prepare the terminal, and handle the signals that end the app."""
+        with contextlib.suppress(OSError):
+            waiting = fcntl.ioctl(self.fileno, termios.FIONREAD, bytes(4))
+            self._typed_before = struct.unpack("i", waiting)[0]
         start: Callable[[], None] = super().start_application_mode
         start()
         for number in (signal.SIGHUP, signal.SIGTERM):
@@ -56,6 +65,14 @@ class TerminalDriver(LinuxDriver):
                 return columns, rows
         size: tuple[int, int] = super()._get_terminal_size()
         return size
+
+    def process_message(self, message: Message) -> None:
+        """Pass a key on. Until the app reads keys, the terminal makes a line feed of enter."""
+        if self._typed_before > 0 and isinstance(message, events.Key):
+            self._typed_before -= 1
+            if message.key == "ctrl+j":
+                message = events.Key("enter", "\r")
+        super().process_message(message)
 
     def run_input_thread(self) -> None:
         """Read keys until the terminal is closed."""

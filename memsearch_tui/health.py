@@ -25,7 +25,7 @@ def lines(state: dict[str, Any], making: str = "") -> list[Line]:
     """
     if "error" in state:
         row: Row = [("the service can't be reached: ", "bad"), (state["error"], "text")]
-        still = "Notes can be read, searched by words and edited all the same."
+        still = "Notes can be read and searched by words all the same."
         detail: list[Row] = [[(state["error"], "bad")], [(state["hint"], "dim")], [(still, "text")]]
         return [Line("error", row, detail)]
     found = [*_problems(state["problems"]), Line("", []), _index(state), _words(state)]

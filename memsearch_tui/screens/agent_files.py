@@ -103,10 +103,10 @@ class AgentFilesScreen(Page["Item"]):
             ]
             flaw = memory.problem or ("not linked" if memory.orphaned else "")
             path, flaw = agent_file_path(memory.path, self._root), f"  {flaw}" if flaw else ""
-            room = max(12, width - sum(len(tag) for tag, _ in tags) - len(flaw))
+            room = max(12, width - 1 - sum(len(tag) for tag, _ in tags) - len(flaw))
             # the end of a path is more useful
             path = path if len(path) <= room else f"…{path[1 - room :]}"
-            return [*tags, (path, "strong"), (flaw, "warn")]
+            return [(" ", "text"), *tags, (path, "strong"), (flaw, "warn")]
         _, section = self._sections[key]
         sign = (
             "×"

@@ -197,6 +197,10 @@ class ReviewScreen(Page[Item]):
                 self._take(kind, [])
         except (MemsearchError, OSError) as error:
             self._complain(error)
+            self._is_reading = False
+            self._show()
+            self._left_unread()
+            return
         self._is_reading = False
         self._show()
 

@@ -10,7 +10,7 @@ import threading
 
 import msgspec
 import pytest
-from memsearch_engine import Memory, UsageError
+from memsearch_engine import Conflict, Memory, UsageError
 from memsearch_engine.core.settings import Settings
 from memsearch_engine.index.catalog import Catalog, Link
 from memsearch_engine.index.scan import scan
@@ -490,6 +490,28 @@ def test_a_case_that_vanishes_under_the_cursor_gives_its_keys_to_no_other(world,
         await settled(pilot)
         assert app.screen.case.kind == "repair"
         assert kinds(app) == ["longterm", "repair", "repair"] and "elsewhere" not in seen(app)
+
+    drive(app, steps)
+
+
+def test_review_that_was_not_read_does_not_say_that_nothing_waits(world, monkeypatch):
+    app, broken = world.app(), list[bool]([True])
+
+    def read(memory):
+        if broken:
+            raise Conflict("the store is locked")
+        return []
+
+    monkeypatch.setitem(_SOURCES, "held", read)
+
+    async def steps(pilot):
+        await pilot.press("f5")
+        await settled(pilot)
+        assert app.screen._list.empty == ["not read · r reads it"]
+        broken.clear()
+        await pilot.press("r")
+        await settled(pilot)
+        assert app.screen._list.empty[0] == "Nothing waits for a decision."
 
     drive(app, steps)
 

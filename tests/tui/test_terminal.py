@@ -123,6 +123,12 @@ def test_found_by_meaning_opened_at_its_turn_edited_deleted_undone(desk):
     assert day(desk).read_bytes() == before
 
 
+def test_enter_that_was_typed_before_the_app_reads_keys_is_enter(box: Box):
+    app = Terminal(box.fill())
+    app.press("/postgres\rq")  # the terminal makes a line feed of enter until the app reads keys
+    assert app.leave() == 0
+
+
 @pytest.mark.slow
 def test_a_terminal_that_can_do_nothing_gets_the_commands(desk):
     app = Terminal(desk)

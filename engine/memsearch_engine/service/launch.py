@@ -95,9 +95,10 @@ def _last_words(home: Home) -> str:
         lines = home.log.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError as error:
         return f"{home.root} can't be used ({error.strerror})"
-    if lines and lines[-1][:1].isspace():  # the middle of a traceback: its end was not written
-        return f"its log breaks off, as on a full disk (`df {home.root}` shows what is free)"
-    return lines[-1] if lines else "it left no word in its log"
+    if not lines or lines[-1][:1].isspace():  # the middle of a traceback: its end was not written
+        flaw = "breaks off" if lines else "is empty"
+        return f"its log {flaw}, as on a full disk (`df {home.root}` shows what is free)"
+    return lines[-1]
 
 
 def launch(home: Home) -> int:
