@@ -397,8 +397,9 @@ class BackgroundTasks:
 
     def _has_calmed(self, began: float) -> bool:
         """Whether the first requests after the start are answered: they need both cores."""
-        is_busy = self._state.activity.idle_s < _CALM_S and time.monotonic() - began < _START_S
-        return self._state.indexer.warmed.is_set() and not is_busy
+        indexer = self._state.indexer
+        is_busy = indexer.busy or self._state.activity.idle_s < _CALM_S
+        return indexer.warmed.is_set() and (not is_busy or time.monotonic() - began > _START_S)
 
     def _longterm_stamps(self) -> dict[str, list[int]]:
         """Return stamps that change with the long-term memory."""
