@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
+import sqlite3
 from pathlib import Path
 
 import pytest
 from memsearch_engine import Memory
+from memsearch_engine.index import values
 from memsearch_engine.index.catalog import Catalog
-from memsearch_engine.search.supersession import contradictions
-from memsearch_engine.search.supersession.contradictions import (
+from memsearch_engine.index.values import (
     _ASSIGNED,
     _STATED,
     SENTENCE,
@@ -18,8 +20,9 @@ from memsearch_engine.search.supersession.contradictions import (
     assigned_in,
     is_identifier,
     normalized,
-    stated_in,
 )
+from memsearch_engine.search.supersession import contradictions
+from memsearch_engine.search.supersession.contradictions import stated_in
 
 from memsearch_tui.demo.history import fillers, stories
 from memsearch_tui.review import cases, decide
@@ -46,6 +49,7 @@ def stated(text: str) -> dict[str, str]:
         ("- `max_body` is 2 MB", {"max_body": "2e+06 B"}),
         ("- `use_http2: true`, `useCache` is off", {"use_http2": "on", "useCache": "off"}),
         ("- `log_level` is `debug`", {"log_level": "debug"}),
+        ("- `log_level` equals `debug`", {"log_level": "debug"}),
         # no statement
         ("- Tried `cache.ttl = 300`", {}),
         ("- `cache.ttl` was 300", {}),
@@ -88,6 +92,31 @@ def test_two_values_without_a_word_of_change(box):
     ) == [("pool_size", "20", "40")]
 
 
+def test_every_verb_that_states_a_value_is_found(box):
+    assert pairs(box, "`pool_size` equals 20", "max_rows are 3; `pool_size` stands at 40") == [
+        ("pool_size", "20", "40")
+    ]
+
+
+def test_the_values_of_an_earlier_catalog_are_read_from_its_notes_until_the_next_scan(tmp_path):
+    memory = at(tmp_path / "project", tmp_path / "home")
+    for day, value in (("2026-02-01", 20), ("2026-02-02", 40)):
+        text = text_of(day, [f"- `pool_size` is {value}"])
+        (Path(memory.place.memory) / f"{day}.md").write_text(text)
+    index(memory)
+    (found,) = memory.supersession.contradictions()
+    with contextlib.closing(sqlite3.connect(memory.home.cache_db)) as db:
+        db.execute("ALTER TABLE outlines DROP COLUMN given")
+    assert Catalog.open_readonly(memory.home.cache_db) is None
+    Catalog(memory.home.cache_db, writable=True).close()
+    assert len(memory._scope.catalog.outlines.missing(memory.project.id)) == 2
+    assert memory.supersession.contradictions() == [found]
+    index(memory)
+    assert memory._scope.catalog.outlines.missing(memory.project.id) == []
+    assert memory.supersession.contradictions() == [found]
+    memory.close()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "notes",
@@ -120,7 +149,6 @@ def test_review_asks_and_remembers_the_answer(box):
     ] == [True]
 
 
-LIKE = ("%\\_% is %", "%=%", "%` is %", "%` stays%", "% set to %", "%defaults to %", "%`%: %`%")
 STATES = (
     "`pool_size` is {}",
     "`pool_size = {}`",
@@ -138,15 +166,6 @@ STATES = (
     "Tried pool_size = {}; it was slow",
     "staging: `cache.ttl` is {} s now",
 )
-
-
-def plainly_likely(catalog: Catalog, project: str) -> list[tuple[int, str]]:
-    where = " OR ".join(["c.text LIKE ? ESCAPE '\\'"] * len(LIKE))
-    return catalog.database.query(
-        "SELECT c.id, c.text FROM entries e JOIN chunks c ON c.entry=e.id"
-        f" WHERE e.project=? AND e.day<>'' AND ({where})",
-        (project, *LIKE),
-    )
 
 
 def plainly_assigned(text: str) -> list[Assigned]:
@@ -177,9 +196,15 @@ def test_the_quick_search_finds_what_a_plain_one_finds(tmp_path, monkeypatch, se
         (Path(memory.place.memory) / f"{day}.md").write_text(text, encoding="utf-8")
     index(memory)
     quick = memory.supersession.contradictions(limit=1000)
-    monkeypatch.setattr(Catalog, "likely_to_state", plainly_likely)
-    monkeypatch.setattr(contradictions, "_may_state", lambda text: True)
-    monkeypatch.setattr(contradictions, "assigned_in", plainly_assigned)
+    with contextlib.closing(sqlite3.connect(memory.home.cache_db)) as db:
+        db.execute("UPDATE outlines SET given=NULL")
+        db.commit()
     assert quick == memory.supersession.contradictions(limit=1000)
+    for module in (values, contradictions):
+        monkeypatch.setattr(module, "assigned_in", plainly_assigned)
+    assert quick == memory.supersession.contradictions(limit=1000)
+    monkeypatch.undo()
+    index(memory)
+    assert memory._scope.catalog.outlines.missing(memory.project.id) == []
     assert len({pair.name for pair in quick}) >= 4
     memory.close()

@@ -21,6 +21,7 @@ from memsearch_engine.core.settings import Settings
 from memsearch_engine.index.catalog import Catalog, IndexedEntry, KnownFile
 from memsearch_engine.index.chunk import asked_before, chunks_of, text_of
 from memsearch_engine.index.rows import LONGTERM_KINDS
+from memsearch_engine.index.values import values_in
 from memsearch_engine.journal.files import DayFile, FolderListing, list_files
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.outline import outline_of
@@ -182,7 +183,8 @@ def _read(context: _Context, root: str, file: DayFile, known: KnownFile | None, 
             for entry in document.entries
         ]
         catalog.files.put(project, root, file, content_hash, indexed, kind)
-    catalog.outlines.put(project, file, outline_of(document))
+    values = [value for e in document.entries for value in values_in(e.id, e.content)]
+    catalog.outlines.put(project, file, outline_of(document), values)
     return not is_same
 
 

@@ -344,21 +344,16 @@ class Catalog:
             )
         )
 
-    def likely_to_state(self, project: str) -> list[tuple[int, str]]:
-        """Return the catalog ids and texts of dated chunks that may assign a value to a name.
-
-        Such a chunk contains an underscore, a dot or code, and a sign or a word of assignment.
-        """
-        # GLOB is much faster than LIKE, but not with a frequent character at the beginning
-        patterns = "=", "`*: *`", "` [iI][sS] ", "` [sS][tT][aA][yY][sS]", "_* [iI][sS] "
-        where = " OR ".join(["c.text GLOB ?"] * len(patterns))
-        return self._query(
-            "SELECT c.id, c.text FROM entries e JOIN chunks c ON c.entry=e.id"
-            f" WHERE e.project=? AND e.day<>'' AND ({where} OR c.id IN (SELECT rowid FROM words"
-            " WHERE words MATCH 'written: (set OR defaults) AND written: to')"
-            " AND (c.text LIKE '% set to %' OR c.text LIKE '%defaults to %'))",
-            (project, *(f"*{pattern}*" for pattern in patterns)),
+    def dated(self, project: str, entries: Iterable[str]) -> list[Row]:
+        """Return the chunks of those entries of a project that have a day."""
+        rows = self.database.query_in(
+            # by the ids: the index of the projects is of no use
+            f"SELECT {ROW_COLUMNS} FROM {ROW_TABLES}"
+            " WHERE +e.project=? AND e.day<>'' AND e.entry_id IN ({})",
+            entries,
+            [project],
         )
+        return sorted(map(Row.of, rows), key=lambda row: row.id)
 
     # -- conversations
 

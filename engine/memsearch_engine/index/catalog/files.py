@@ -60,7 +60,8 @@ class IndexedFiles(CatalogPart):
     def known(self, project: str) -> dict[str, KnownFile]:
         """Return the files of a project by path."""
         rows = self._database.query(
-            "SELECT path, day, mtime_ns, size, coalesce(ctime_ns, 0), hash, state, version"
+            "SELECT path, day, mtime_ns, size, coalesce(ctime_ns, 0), hash, state,"
+            " CASE WHEN given IS NOT NULL THEN version END"
             " FROM files LEFT JOIN outlines ON file=id WHERE project=?",
             (project,),
         )

@@ -11,6 +11,7 @@ from memsearch_engine import __version__
 from memsearch_engine.index.catalog.database import CatalogPart
 from memsearch_engine.index.catalog.files import MAX_TITLE
 from memsearch_engine.index.rows import CatalogBroken, decoder
+from memsearch_engine.index.values import GivenValue
 from memsearch_engine.journal.files import DayFile
 from memsearch_engine.journal.model import Anchor
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from memsearch_engine.journal.outline import FileOutline
 
 _decode_anchors = decoder(list[list[Anchor]])
+_decode_values = decoder(list[GivenValue])
 _FILE = "f.path, f.day, f.mtime_ns, f.size, o.ctime_ns"
 
 
@@ -52,13 +54,33 @@ class FileOutlines(CatalogPart):
         except (msgspec.DecodeError, TypeError) as error:
             raise CatalogBroken(f"a value is damaged: {error}") from error
 
-    def put(self, project: str, file: DayFile, outline: FileOutline) -> None:
-        """Store the outline of the indexed version of a file."""
-        data = msgspec.msgpack.encode(outline)
+    def values(self, project: str) -> list[GivenValue]:
+        """Return the values that the notes of a project's dated files give to names."""
+        rows = self._database.column(
+            "SELECT o.given FROM files f JOIN outlines o ON o.file=f.id"
+            " WHERE f.project=? AND f.day<>'' AND o.version=? AND o.given<>'[]'",
+            (project, __version__),
+        )
+        return list(chain(*map(_decode_values, rows)))
+
+    def missing(self, project: str) -> list[tuple[str, str]]:
+        """Return the chunks of dated files of which ``values`` has none: entry id and text."""
+        return self._database.query(
+            "SELECT e.entry_id, c.text FROM files f JOIN entries e ON e.file=f.id"
+            " JOIN chunks c ON c.entry=e.id WHERE f.project=? AND f.day<>'' AND NOT EXISTS"
+            " (SELECT 1 FROM outlines WHERE file=f.id AND version=? AND given IS NOT NULL)",
+            (project, __version__),
+        )
+
+    def put(
+        self, project: str, file: DayFile, outline: FileOutline, values: list[GivenValue]
+    ) -> None:
+        """Store the outline of the indexed version of a file, and the values in it."""
+        data, given = msgspec.msgpack.encode(outline), msgspec.json.encode(values)
         self._database.execute(
-            "INSERT OR REPLACE INTO outlines (file, version, ctime_ns, data)"
-            " SELECT id, ?, ?, ? FROM files WHERE project=? AND path=?",
-            (__version__, file.ctime_ns, data, project, file.path),
+            "INSERT OR REPLACE INTO outlines (file, version, ctime_ns, data, given)"
+            " SELECT id, ?, ?, ?, ? FROM files WHERE project=? AND path=?",
+            (__version__, file.ctime_ns, data, given.decode(), project, file.path),
         )
 
     def notes(self, file: DayFile) -> dict[str, ListedNote]:

@@ -78,8 +78,8 @@ CREATE TABLE IF NOT EXISTS ground (
   problem TEXT NOT NULL) WITHOUT ROWID;
 """
 
-#: ``outlines``: what Review needs of a file (``journal.outline``). A table without ``ctime_ns`` is
-#: filled again by the next scan.
+#: ``outlines``: what Review needs of a file (``journal.outline``), and the values that its notes
+#: give to names (``index.values``). What a row lacks is filled in by the next scan.
 _OUTLINES = """
 BEGIN;
 DROP TABLE IF EXISTS outlines;
@@ -148,6 +148,7 @@ def prepare(db: sqlite3.Connection, *, writable: bool) -> None:
     elif (
         not _has_column(db, "entries", "asked")
         or not _has_column(db, "outlines", "ctime_ns")
+        or not _has_column(db, "outlines", "given")
         or _count_tables(db, "links", "ground") < 2
     ):
         raise CatalogBroken("it is of an earlier version", is_ours=True)
@@ -159,6 +160,8 @@ def _upgrade(db: sqlite3.Connection) -> None:
     db.executescript(_LINKS + _STALENESS)
     if not _has_column(db, "outlines", "ctime_ns"):
         db.executescript(_OUTLINES)
+    if not _has_column(db, "outlines", "given"):
+        db.execute("ALTER TABLE outlines ADD COLUMN given TEXT")
     if not _count_tables(db, "taken_in"):
         db.executescript(_SCANNED)
     if not _count_tables(db, "pairs"):

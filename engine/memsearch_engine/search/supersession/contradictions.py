@@ -13,41 +13,17 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from itertools import chain, groupby, pairwise
+from itertools import groupby, pairwise
 
 import msgspec
 
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.rows import LONGTERM_KINDS, Row
+from memsearch_engine.index.values import Assigned, assigned_in, values_in
 from memsearch_engine.journal.model import CONFLICT_OF, DIGEST
 from memsearch_engine.search.supersession.listing import ENOUGH, Overrides, changes_in
 
-SENTENCE = re.compile(r"\n|(?<=[.;!?])\s+")
 SKIPPED = re.compile(r"^\s*[-*+]?\s*(?:User asked|Errors met|Files changed|Commands|Taken from): ")
-_NAME = r"[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*"
-_ASSIGNED = re.compile(rf"`({_NAME})(?:\s*=(?!=)\s*|:\s+)([^`\n]{{1,60}})`")
-_VALUE = (
-    r"""`[^`\n]{1,40}`|"[^"\n]{1,40}"|"""
-    r"-?\d[\d_,.]*\s?(?:ms|s|sec(?:onds?)?|min(?:utes?)?|h(?:ours?)?|d(?:ays?)?|"
-    r"kb|mb|gb|kib|mib|gib|%)?\b|true|false|on|off|enabled|disabled"
-)
-#: What may follow a value. It excludes "is on the private subnet", "is off by one" and "is 3 times
-#: the pool".
-_ENDS = (
-    r"(?=\s*(?:$|[.;,:)(!?–—]|(?:in|for|everywhere|here|"
-    r"now|again|since|because|so|and|but|by\s+default)\b))"
-)
-_IS_VALUE = (
-    r"\s+(?:is|are|stays(?:\s+at)?|equals|defaults\s+to|(?:is\s+)?set\s+to|(?:is|stands)\s+at|=)\s+"
-    rf"(?:now\s+|always\s+|by\s+default\s+)?({_VALUE})(?!\w){_ENDS}"
-)
-_STATED = re.compile(rf"(?:`({_NAME})`|(?<![\w/.`-])([A-Za-z]\w*_\w+)){_IS_VALUE}", re.IGNORECASE)
-#: One of these occurs in each text of which ``_STATED`` matches a sentence. They begin with a
-#: character, so they are searched ten times as fast.
-_MAY_STATE = (
-    re.compile(rf"`{_NAME}`{_IS_VALUE}", re.IGNORECASE | re.MULTILINE),
-    re.compile(rf"_\w+{_IS_VALUE}", re.IGNORECASE | re.MULTILINE),
-)
 #: Environments and services to which a value may be limited.
 PLACE = re.compile(
     r"\b(staging|stage|prod(?:uction)?|live|dev(?:elopment)?|local(?:ly|host)?|"
@@ -62,43 +38,7 @@ _TRIED = re.compile(
     r"|e\.g\.|for example|instead|if|unless|when|was|were|had been|until)\b|\?",
     re.IGNORECASE,
 )
-_SECONDS = {
-    "ms": 0.001,
-    "s": 1,
-    "sec": 1,
-    "second": 1,
-    "seconds": 1,
-    "min": 60,
-    "minute": 60,
-    "minutes": 60,
-    "h": 3600,
-    "hour": 3600,
-    "hours": 3600,
-    "d": 86400,
-    "day": 86400,
-    "days": 86400,
-}
-_BYTES = {"kb": 1e3, "mb": 1e6, "gb": 1e9, "kib": 1024, "mib": 1024**2, "gib": 1024**3}
-_SWITCH = {
-    "true": "on",
-    "on": "on",
-    "enabled": "on",
-    "false": "off",
-    "off": "off",
-    "disabled": "off",
-}
-_NUMBER = re.compile(r"(-?\d[\d_,]*(?:\.\d+)?)\s?([a-z%]*)")
 _COMPARED = re.compile(r"-?[\d.e+-]+( \S+)?")  # a number in the form that ``normalized`` returns
-_PLAIN = re.compile(r"[\w./:@+-]{1,40}")
-
-
-class Assigned(msgspec.Struct, frozen=True):
-    """A value that a sentence gives to a name: normalised, and as written."""
-
-    sentence: str
-    name: str
-    value: str
-    written: str
 
 
 class Stated(msgspec.Struct, frozen=True):
@@ -153,36 +93,31 @@ _SAYS_NO_MORE = frozenset({"superseded-by", CONFLICT_OF})
 
 def _in_project(catalog: Catalog, project: str) -> Iterator[Contradiction]:
     by_name: dict[str, list[Stated]] = defaultdict(list)
-    given = {
-        chunk: some
-        for chunk, text in catalog.likely_to_state(project)
-        if _may_state(text) and (some := assigned_in(text))
-    }
+    given = catalog.outlines.values(project)
+    for entry_id, text in catalog.outlines.missing(project):
+        given += values_in(entry_id, text)
     values: dict[str, set[str]] = defaultdict(set)
-    for one in chain(*given.values()):
+    for one in given:
         values[one.name].add(one.value)
     several_values = {name for name, some in values.items() if len(some) > 1}
-    compared = {
-        chunk: few
-        for chunk, some in given.items()
-        if (few := [one for one in some if one.name in several_values])
-    }
-    for row in catalog.rows(sorted(compared)):
+    compared = {one.entry_id for one in given if one.name in several_values}
+    for row in catalog.dated(project, compared):
         if (
             row.kind in LONGTERM_KINDS.values()
             or row.heading.startswith(DIGEST)
             or not _SAYS_NO_MORE.isdisjoint(row.marks)
         ):
             continue
-        for stated in stated_in(row, compared[row.id]):
+        several = (one for one in assigned_in(row.text) if one.name in several_values)
+        for stated in stated_in(row, several):
             by_name[stated.name].append(stated)
     superseded = {
         (link.older, link.newer) for link in catalog.links.of(project) if link.sure >= ENOUGH
     }
-    for name, several in by_name.items():
-        several.sort(key=lambda stated: (stated.row.day, stated.row.time))
-        for places in {stated.places for stated in several}:
-            for older, newer in pairwise(stated for stated in several if stated.places == places):
+    for name, found in by_name.items():
+        found.sort(key=lambda stated: (stated.row.day, stated.row.time))
+        for places in {stated.places for stated in found}:
+            for older, newer in pairwise(stated for stated in found if stated.places == places):
                 names = older.row.entry_id, newer.row.entry_id
                 if (
                     older.value != newer.value
@@ -191,28 +126,6 @@ def _in_project(catalog: Catalog, project: str) -> Iterator[Contradiction]:
                     and names not in superseded
                 ):
                     yield Contradiction(name, older, newer)
-
-
-def _may_state(text: str) -> bool:
-    return bool("`" in text and _ASSIGNED.search(text)) or _has_stated(text)
-
-
-def _has_stated(text: str) -> bool:
-    quoted, bare = _MAY_STATE
-    return bool(("`" in text and quoted.search(text)) or ("_" in text and bare.search(text)))
-
-
-def assigned_in(text: str) -> list[Assigned]:
-    """The values that the sentences of a note give to identifiers."""
-    found = []
-    lines = filter(_may_state, text.split("\n"))
-    for sentence in chain.from_iterable(map(SENTENCE.split, lines)):
-        stated = _STATED.findall(sentence) if _has_stated(sentence) else ()
-        given = [(quoted or bare, value) for quoted, bare, value in stated]
-        for name, written in [*_ASSIGNED.findall(sentence), *given]:
-            if (value := normalized(written)) and is_identifier(name):
-                found.append(Assigned(sentence, name, value, written))
-    return found
 
 
 def stated_in(row: Row, given: Iterable[Assigned]) -> list[Stated]:
@@ -237,35 +150,7 @@ def stated_in(row: Row, given: Iterable[Assigned]) -> list[Stated]:
     return [stated for name, stated in found.items() if name not in twice]
 
 
-def is_identifier(name: str) -> bool:
-    """Whether a word is an identifier: it contains an underscore, a dot or an inner capital."""
-    return "_" in name.strip("_") or "." in name or bool(re.search(r"[a-z0-9][A-Z]", name))
-
-
 def _are_alike(one: str, other: str) -> bool:
     """Whether two values can be compared: two numbers must have the same unit."""
     units = [match[1] or "" for match in map(_COMPARED.fullmatch, (one, other)) if match]
     return len(units) < 2 or units[0] == units[1]
-
-
-def normalized(written: str) -> str:
-    """Normalise a value: times in seconds, sizes in bytes, switches as "on" or "off".
-
-    Returns:
-        Empty for text that is not a single value.
-    """
-    text = written.strip("`\"' ,;").rstrip(".")
-    if (switch := _SWITCH.get(text.lower())) is not None:
-        return switch
-    if match := _NUMBER.fullmatch(text.lower()):
-        # a comma before three digits separates thousands; otherwise it is a decimal sign
-        digits = re.sub(r",(?=\d{3}(?!\d))", "", match[1].replace("_", ""))
-        if digits.count(",") > 1 or ("," in digits and "." in digits):
-            return ""
-        number, unit = float(digits.replace(",", ".")), match[2]
-        if unit in _SECONDS:
-            return f"{number * _SECONDS[unit]:g} s"
-        if unit in _BYTES:
-            return f"{number * _BYTES[unit]:g} B"
-        return f"{number:g} {unit}".strip()
-    return text if _PLAIN.fullmatch(text) else ""

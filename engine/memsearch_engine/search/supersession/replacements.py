@@ -15,13 +15,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from memsearch_engine.index import analyze
-from memsearch_engine.search.supersession.contradictions import (
-    PLACE,
-    SENTENCE,
-    SKIPPED,
-    is_identifier,
-    normalized,
-)
+from memsearch_engine.index.values import SENTENCE, is_identifier, normalized
+from memsearch_engine.search.supersession.contradictions import PLACE, SKIPPED
 
 #: Version of the rules; raise it with every change of them, so that all notes are compared again.
 RULES = "replacements 1"
