@@ -26,6 +26,8 @@ from memsearch_engine.journal.outline import SHINGLE_BYTES, Look, shingles_of
 from memsearch_engine.journal.parse import parse
 from memsearch_engine.review import queue
 from memsearch_engine.review.repetitions import repetitions
+from memsearch_engine.service import capture_handlers
+from memsearch_engine.service.capture_handlers import PendingCounts
 
 from memsearch_tui.cli import doctor
 from memsearch_tui.library import Library
@@ -144,6 +146,21 @@ def test_the_outlines_give_the_same_cases_as_the_files(memory, tmp_path, monkeyp
     held = sum(sum(map(len, one.values())) if isinstance(one, dict) else 1 for one in subjects)
     assert other.trust.count() == len(other.trust.quarantined()) == held > 5
     other.close()
+
+
+def test_what_waits_is_counted_from_the_outlines(memory, monkeypatch):
+    fill(memory, 1)
+    origin, folders = memory._scope.journal.origin, [memory.place.memory]
+    parsed = PendingCounts(origin).count(folders)
+    index(memory)
+    assert PendingCounts(origin).count(folders, memory._scope.outlines) == parsed > 2
+    paths = []
+    monkeypatch.setattr(
+        capture_handlers, "read_day", lambda path: (paths.append(path), files.read_day(path))[1]
+    )
+    waiting = PendingCounts(origin)
+    assert [waiting.count(folders, memory._scope.outlines) for _ in range(2)] == [parsed] * 2
+    assert 0 < len(set(paths)) < len(memory._scope.outlines())
 
 
 def test_a_file_without_cases_is_not_parsed_and_a_changed_one_is(memory, monkeypatch):

@@ -7,15 +7,18 @@ outlines of all others.
 from __future__ import annotations
 
 from array import array
+from collections.abc import Mapping
 from enum import IntFlag
 from zlib import crc32
 
 import msgspec
 
+from memsearch_engine.core.project_location import author_of
+from memsearch_engine.journal.files import DayFile
 from memsearch_engine.journal.instructions import orders
 from memsearch_engine.journal.junk import junk_in, words_of
 from memsearch_engine.journal.model import CONFLICT_OF, UNTRUSTED, Document, Entry
-from memsearch_engine.journal.origin import key_of
+from memsearch_engine.journal.origin import Origin, key_of
 from memsearch_engine.journal.unmangle import may_be_mangled
 
 _SHINGLE, _MIN_WORDS = 3, 6
@@ -80,6 +83,37 @@ def outline_of(document: Document) -> FileOutline:
         [len(some) // SHINGLE_BYTES for some in shingles],
         b"".join(shingles),
     )
+
+
+def arrived_in(
+    origin: Origin, memory: str, outlines: Mapping[DayFile, FileOutline]
+) -> dict[DayFile, dict[str, str]]:
+    """Return id and hash of the quarantined notes of the files that need not be parsed.
+
+    These are own files of a project, without a suspicious note and without a contradiction.
+    The quarantined notes in them are those that this home did not write.
+
+    Args:
+        memory: the folder of the files.
+
+    Raises:
+        Unreachable: the records of origin can't be read.
+    """
+    quiet = {
+        file: outline
+        for file, outline in outlines.items()
+        if not outline.look & Look.QUARANTINE and not author_of(file.path)
+    }
+    hashes = {file: outline.hashes() for file, outline in quiet.items()}
+    doubtful = origin.doubtful(hashes)
+    keys = {file: outline.origin_keys() for file, outline in quiet.items()}
+    unknown = origin.unknown(memory, [key for some in keys.values() for key in some])
+    found: dict[DayFile, dict[str, str]] = {}
+    for file, outline in quiet.items():
+        if file not in doubtful:
+            notes = zip(outline.ids, hashes[file], keys[file], strict=True)
+            found[file] = {name: hash_ for name, hash_, key in notes if key in unknown}
+    return found
 
 
 def shingles_of(entry: Entry) -> bytes:

@@ -29,7 +29,7 @@ from memsearch_engine.journal.files import DayFile, day_of, read_day
 from memsearch_engine.journal.history import Change
 from memsearch_engine.journal.model import RELEASED, UNTRUSTED, Entry, QuarantineReason
 from memsearch_engine.journal.origin import Verdict, find_quarantined
-from memsearch_engine.journal.outline import FileOutline, Look
+from memsearch_engine.journal.outline import FileOutline, arrived_in
 from memsearch_engine.journal.parse import parse
 from memsearch_engine.journal.targets import Target
 from memsearch_engine.search.scope import Scope
@@ -171,27 +171,15 @@ class Trust:
         ]
 
     def _arrived(self, files: Iterable[DayFile]) -> dict[DayFile, dict[str, str]]:
-        """Return id and hash of the quarantined notes of the files that need not be parsed.
-
-        These are own files of a project, without a suspicious note and without a contradiction.
-        The quarantined notes in them are those that this home did not write.
-        """
-        origin, outlines = self._scope.journal.origin, self._scope.outlines()
-        quiet: dict[str, dict[DayFile, FileOutline]] = {}
+        """Return id and hash of the quarantined notes of the files that need not be parsed."""
+        outlines = self._scope.outlines()
+        by_memory: dict[str, dict[DayFile, FileOutline]] = {}
         for file in files:
-            outline = outlines.get(file)
-            if outline and not outline.look & Look.QUARANTINE and not author_of(file.path):
-                quiet.setdefault(self._scope.memory_of(file.path), {})[file] = outline
+            if outline := outlines.get(file):
+                by_memory.setdefault(self._scope.memory_of(file.path), {})[file] = outline
         found: dict[DayFile, dict[str, str]] = {}
-        for memory, outlined in quiet.items():
-            hashes = {file: outline.hashes() for file, outline in outlined.items()}
-            doubtful = origin.doubtful(hashes)
-            keys = {file: outline.origin_keys() for file, outline in outlined.items()}
-            unknown = origin.unknown(memory, [key for some in keys.values() for key in some])
-            for file, outline in outlined.items():
-                if file not in doubtful:
-                    notes = zip(outline.ids, hashes[file], keys[file], strict=True)
-                    found[file] = {name: hash_ for name, hash_, key in notes if key in unknown}
+        for memory, outlined in by_memory.items():
+            found |= arrived_in(self._scope.journal.origin, memory, outlined)
         return found
 
     def _listed(self, file: DayFile) -> dict[str, ListedNote]:

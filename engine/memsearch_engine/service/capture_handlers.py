@@ -12,7 +12,7 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from memsearch_engine.capture import event_queue
 from memsearch_engine.capture.capture_pipeline import CapturePipeline
@@ -20,9 +20,11 @@ from memsearch_engine.capture.coverage import Coverage, alarms, report
 from memsearch_engine.capture.ledger import MissedTurn, TurnOutcome
 from memsearch_engine.core.errors import MemsearchError
 from memsearch_engine.core.project_location import has_notes
+from memsearch_engine.core.projects import Project
 from memsearch_engine.journal.files import DayFile, read_day
 from memsearch_engine.journal.model import CONFLICT_OF, QuarantineReason
 from memsearch_engine.journal.origin import FILES_ONE_BY_ONE, Origin, find_quarantined
+from memsearch_engine.journal.outline import FileOutline, arrived_in
 from memsearch_engine.journal.shared import list_notes
 from memsearch_engine.longterm import pages, pipeline, review
 from memsearch_engine.service.answers import (
@@ -66,6 +68,7 @@ class CaptureHandlers:
         with self._counting:
             quarantined = self._waiting.count(
                 sorted({project.memory for project in projects}),
+                lambda: self._outlines(projects),
                 lambda: call.cancelled() or self._state.stopping.is_set(),
             )
         with self._capturing() as capturing:
@@ -125,10 +128,18 @@ class CaptureHandlers:
         except MemsearchError as error:
             return [str(error)]
 
+    def _outlines(self, projects: list[Project]) -> dict[DayFile, FileOutline]:
+        found: dict[DayFile, FileOutline] = {}
+        with contextlib.suppress(MemsearchError):  # the files are parsed then
+            for project in projects:
+                found |= self._state.indexer.catalog.outlines.of(project.id)
+        return found
+
     def _capturing(self) -> contextlib.closing[CapturePipeline]:
         return contextlib.closing(CapturePipeline(self._state.home, self._state.journal))
 
 
+_FEW = 5  # files that are parsed sooner than the outlines of all are read
 _SHARE = 1.0  # pause as a multiple of the work, so that sessions and searches are answered
 
 
@@ -140,13 +151,20 @@ class PendingCounts:
         # path -> the file, its decisions, and whether it has notes that arrived
         self._counts: dict[str, tuple[DayFile, int, bool]] = {}
 
-    def count(self, memories: list[str], is_over: Callable[[], bool] = lambda: False) -> int:
+    def count(
+        self,
+        memories: list[str],
+        outlines: Callable[[], Mapping[DayFile, FileOutline]] = dict,
+        is_over: Callable[[], bool] = lambda: False,
+    ) -> int:
         """Count the pending decisions about notes below *memories*.
 
-        The first call reads every note. Later calls read files that changed, and files with pending
-        decisions, because a release does not change the file.
+        The first call looks at every file. Later calls look at files that changed, and at files
+        with pending decisions, because a release does not change the file. A file that has an
+        outline is only parsed if its notes need it.
 
         Args:
+            outlines: returns the outlines of the files.
             is_over: returns whether the caller no longer waits. The count is then incomplete.
         """
         total = 0
@@ -154,15 +172,36 @@ class PendingCounts:
         for memory in memories:
             if not has_notes(memory):
                 continue
-            for file in list_notes(memory).files:
+            files = list_notes(memory).files
+            due = {file for file in files if self._is_due(file)}
+            if len(due) > _FEW:
+                due -= self._outlined(memory, due, outlines())
+            for file in files:
                 if is_over():
                     break
-                known = self._counts.get(file.path)
-                if known is None or known[0] != file or known[1] or known[2]:
-                    known = self._counts[file.path] = file, *self._in(memory, file)
-                total += known[1]
-                arrived[os.path.dirname(file.path)] += known[2]
+                if file in due:
+                    self._counts[file.path] = file, *self._in(memory, file)
+                _, decisions, has_arrived = self._counts[file.path]
+                total += decisions
+                arrived[os.path.dirname(file.path)] += has_arrived
         return total + sum(count if count <= FILES_ONE_BY_ONE else 1 for count in arrived.values())
+
+    def _is_due(self, file: DayFile) -> bool:
+        known = self._counts.get(file.path)
+        return known is None or known[0] != file or bool(known[1]) or known[2]
+
+    def _outlined(
+        self, memory: str, due: set[DayFile], outlines: Mapping[DayFile, FileOutline]
+    ) -> set[DayFile]:
+        """Count by the outlines. Return the files that need not be parsed."""
+        try:
+            found = arrived_in(
+                self._origin, memory, {file: outlines[file] for file in due if file in outlines}
+            )
+        except MemsearchError:
+            return set()
+        self._counts |= {file.path: (file, 0, bool(notes)) for file, notes in found.items()}
+        return set(found)
 
     def _in(self, memory: str, file: DayFile) -> tuple[int, bool]:
         began = time.monotonic()
