@@ -161,6 +161,7 @@ __all__ = [
     "parse_date",
     "parse_query",
     "plain",
+    "reading_once",
     "redact",
     "search_running",
     "shared_author",
@@ -267,6 +268,7 @@ _PUBLIC = {
     "QuarantinedNote": "review.trust",
     "QuarantineReason": "journal.model",
     "QueueReport": "service.answers",
+    "reading_once": "search.scope",
     "redact": "secrets.scan",
     "ReferenceState": "staleness.finding",
     "Repair": "review.repair",
@@ -410,6 +412,7 @@ if TYPE_CHECKING:
     from memsearch_engine.search.request import FILTER_KEYS, FILTERS, KINDS, SearchRequest
     from memsearch_engine.search.request import IS as FLAGS
     from memsearch_engine.search.request import parse as parse_query
+    from memsearch_engine.search.scope import reading_once
     from memsearch_engine.search.sections import Section
     from memsearch_engine.search.supersession.contradictions import Contradiction
     from memsearch_engine.search.supersession.listing import Supersession

@@ -27,14 +27,15 @@ def examine(memory: engine.Memory, *, fix: bool) -> Iterator[Check]:
     Args:
         fix: repair what is safe to repair, then check again.
     """
-    with ThreadPoolExecutor(1) as pool:
-        # the service starts and answers meanwhile; repairs have an order
-        service = None if fix else pool.submit(_examined, memory, "service", fix)
+    once = engine.reading_once()
+    with ThreadPoolExecutor(1) as service, ThreadPoolExecutor(1) as notes:
+        # the service starts and answers meanwhile, and these wait for databases; repairs have an
+        # order
+        beside = {} if fix else {"service": service.submit(_examined, memory, "service", fix)}
+        for what in () if fix else ("trust", "notes' quality"):
+            beside[what] = notes.submit(once.run, _examined, memory, what, fix)
         for what in _CHECKS:
-            if service and what == "service":
-                yield from service.result()
-            else:
-                yield from _examined(memory, what, fix)
+            yield from beside[what].result() if what in beside else _examined(memory, what, fix)
 
 
 def _examined(memory: engine.Memory, what: str, fix: bool) -> list[Check]:

@@ -67,10 +67,12 @@ _READ: ContextVar[_Read | None] = ContextVar("read", default=None)
 def reading_once() -> Context:
     """Return a context in which ``Scope`` parses each file and reads the outlines only once.
 
-    A file that changes meanwhile is not read again. Whoever changes a note compares the file.
+    In such a context, it reads what that one reads. A file that changes meanwhile is not read
+    again. Whoever changes a note compares the file.
     """
     context = copy_context()
-    context.run(_READ.set, _Read())
+    if not context.get(_READ):
+        context.run(_READ.set, _Read())
     return context
 
 
