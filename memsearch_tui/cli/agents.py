@@ -25,15 +25,15 @@ COMMANDS = {
     "context": Command("capture", "context", "Show what a new session gets, and the log."),
     "files": Command("agents", "files", "Show what agents remember by themselves."),
     "evidence": Command("history", "evidence", "Archive the conversations behind notes."),
-    "queue": Command("capture", "inbox", "Work off what hooks have left, list what waits."),
+    "queue": Command("capture", "inbox", "Process the events of hooks, list those that wait."),
 }
 EXAMPLES = """\b
 Examples:
   memsearch agents                          which agents are here and connected
   memsearch agents install claude-code      capture its turns from now on
-  memsearch agents import --all --dry-run   what could be brought in of old sessions
+  memsearch agents import --all --dry-run   what an import would add
   memsearch agents coverage --list failed   turns without a note, with the reason
-  memsearch agents uninstall claude-code    take everything out again; notes stay"""
+  memsearch agents uninstall claude-code    remove hooks and skills; notes stay"""
 
 
 @click.group(cls=LazyGroup, table=COMMANDS, invoke_without_command=True, epilog=EXAMPLES)
@@ -136,7 +136,7 @@ def files(ctx: click.Context) -> None:
     """Files that agents remember by themselves: automatic memories, CLAUDE.md, AGENTS.md and
     others.
 
-    They are only read. `memsearch search 'kind:native WORDS'` finds what is in them.
+    memsearch only reads them. `memsearch search 'kind:native WORDS'` finds what is in them.
     """
     if ctx.invoked_subcommand is None:
         ctx.exit(ctx.invoke(list_, agent=None, project=None, everything=False))

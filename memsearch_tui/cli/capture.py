@@ -32,7 +32,7 @@ def hook(agent: str, event: str) -> int:
 @click.group(invoke_without_command=True)
 @as_json
 def inbox() -> int:
-    """Work off what hooks have left, then list what still waits."""
+    """Process the events of hooks, then list those that still wait."""
     state = engine.Memory().capture.inbox()
     output.emit(
         state,

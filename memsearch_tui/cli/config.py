@@ -113,7 +113,7 @@ def _hidden(value: Any, name: str = "") -> Any:
 @click.option("--default-collection", hidden=True)
 @as_json
 def config_get(key: str, default_collection: str | None) -> None:
-    """The value of one setting; memsearch's own keys are answered, too."""
+    """Print one setting. Keys of the original memsearch work, too."""
     own = engine.Memory().config
     value: Any
     if key in own.types():

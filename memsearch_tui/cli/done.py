@@ -30,7 +30,7 @@ _MAX_READ = 1_000_000
 @scope
 @as_json
 def how(asked: tuple[str, ...], limit: int, project: str | None, everything: bool) -> int:
-    """How something was run: the commands that worked, by their words or by the notes about it.
+    """Find commands that worked, by their own words or by the notes about them.
 
     The commands of every captured turn are stored with their results, without secrets.
     """
@@ -148,8 +148,8 @@ def fix(error: tuple[str, ...], limit: int, project: str | None, everything: boo
 @scope
 @as_json
 def blame(path: str, limit: int, project: str | None, everything: bool) -> int:
-    """Which turns wrote to a file, newest first, and what was noted of them. The last parts of a
-    path are enough.
+    """List the turns that wrote to a file, with their notes, newest first. The last parts of a path
+    are enough.
     """
     memory = memory_at(project, everything)
     acts = memory.actions.blame(path, limit=limit)

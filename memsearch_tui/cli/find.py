@@ -73,7 +73,7 @@ Examples:
     "--strict",
     is_flag=True,
     help=(
-        "End with 2 where a filter is misspelled (agnet:codex). Without it, the word is searched as"
+        "A misspelled filter (agnet:codex) is an error (2). Without it, the word is searched as"
         " text, with a note on stderr."
     ),
 )
@@ -185,7 +185,7 @@ Examples:
 
 @click.command(epilog=EXPAND_EXAMPLES)
 @click.argument("name", metavar="ENTRY")
-@click.option("--json-output", "-j", "also_json", is_flag=True, help="As --json.")
+@click.option("--json-output", "-j", "also_json", is_flag=True, help="The same as --json.")
 @click.option(
     "--raw", is_flag=True, help="As the file has it, with its anchor (the default when piped)."
 )
@@ -193,7 +193,7 @@ Examples:
     "--lines",
     "-n",
     type=click.IntRange(0, 1000),
-    help="So many lines of the file before and after it.",
+    help="Also this many lines of the file before and after it.",
 )
 @click.option(
     "--section/--no-section",
@@ -259,17 +259,19 @@ Examples:
 @click.argument("target")
 @click.option("--turn", "-t", default="", help="The turn to open (an id, or its beginning).")
 @click.option("--session", default="", help="The session, where TARGET is a database of many.")
-@click.option("--raw", is_flag=True, help="With the secrets in it (they are replaced otherwise).")
+@click.option("--raw", is_flag=True, help="Print secrets, which are replaced otherwise.")
 @click.option(
     "--context",
     "-c",
     "context",
     default=0,
     type=click.IntRange(0, 1000),
-    help="So many turns before and after.",
+    help="Also this many turns before and after it.",
 )
 @click.option(
-    "--full", is_flag=True, help="Whole tool outputs and texts; else long ones lose their middle."
+    "--full",
+    is_flag=True,
+    help="Print long texts and tool outputs whole; else their middle is cut.",
 )
 @click.option(
     "--json-output", "-j", "bare", is_flag=True, help="memsearch's bare list of messages."
@@ -377,7 +379,7 @@ def days(limit: int, project: str | None, everything: bool) -> int:
 @click.option("--agent", help="Only this agent's.")
 @click.option(
     "--as-of",
-    help="As they were at the end of a day: what was edited or deleted since is put back.",
+    help="The entries as they were at the end of this day, before later edits and deletes.",
 )
 @click.option("--limit", "-n", default=50, type=click.IntRange(1), show_default=True)
 @scope

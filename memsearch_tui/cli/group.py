@@ -158,7 +158,7 @@ def write_groups(formatter: click.HelpFormatter, *, everything: bool) -> None:
 def cli(ctx: click.Context, show_version: bool, offline: bool) -> None:
     """One memory for every coding agent, in markdown that you own.
 
-    Without a command: the terminal app; a status where stdout is no terminal.
+    Without a command, it opens the app on a terminal, and prints the status elsewhere.
     """
     if offline:
         os.environ["MEMSEARCH_OFFLINE"] = "1"
@@ -186,6 +186,10 @@ def run(arguments: list[str]) -> int:
         echo(printed.getvalue(), err=True, nl=False)
         context = getattr(error, "ctx", None)  # only a usage error has one
         hint = f"{context.command_path} --help" if context else ""
+        is_word = isinstance(error, click.NoSuchOption) and error.option_name[:2] != "--"
+        if is_word and hint == "memsearch search --help":
+            hint = "a word to leave out goes into the quotes: memsearch search 'redis -draft'"
+            echo(f"  -> {hint}", err=True)
         report_json(arguments, error.format_message(), hint, error.exit_code)
         return error.exit_code
     except MemsearchError as error:

@@ -98,8 +98,8 @@ def watch(paths: tuple[str, ...], project: str | None, everything: bool) -> None
     """Update the index continuously and show changes, until ctrl+c. PATHS are indexed with this
     project from now on.
 
-    The service watches every known project anyway; this only shows it (and prevents that the
-    service ends).
+    The service watches every known project in any case. This command shows what it finds, and keeps
+    it running.
     """
     memory = memory_at(project, False, paths)
     own = os.path.realpath(memory.place.memory)
@@ -218,7 +218,7 @@ def models(ctx: click.Context) -> None:
 )
 @as_json
 def models_list() -> None:
-    """Which models there are; * marks the one in use, + the one that is asked beside it."""
+    """List the models: * is in use, + is the second model, which is searched too."""
     rows = engine.Memory().models.known()
     output.emit({"models": rows})
     for row in rows:
@@ -404,7 +404,7 @@ def _lines(state: dict[str, Any]) -> list[tuple[str, str, str]]:
             )
         )
     else:
-        lines.append(("review", "not counted while the service rests", "memsearch review"))
+        lines.append(("review", "not counted: the service is not running", "memsearch review"))
     if counts:
         failed = f", {counts['failed']} failed" if counts["failed"] else ""
         text = f"{many(counts['files'], 'file')}, {many(counts['chunks'], 'chunk')}{failed}"

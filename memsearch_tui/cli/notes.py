@@ -123,7 +123,7 @@ def edit(name: str, text: str | None, hash_: str) -> None:
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
 def delete(names: tuple[str, ...], dry_run: bool, hash_: str, yes: bool) -> None:
-    """Delete entries. What goes is shown first; `undo` brings all of it back."""
+    """Delete entries, after showing them. `undo` brings all of them back."""
     memory = Memory()
     notes = [memory.note(name) for name in dict.fromkeys(names)]
     if hash_ and (len(notes) != 1 or notes[0].hash != hash_):
@@ -159,7 +159,7 @@ def _step(name: str | None, everything: bool, *, back: bool) -> int:
     )
     if not changes:
         output.remark(
-            f"nothing to be {verb} here"
+            f"{f'no change of {name}' if name else 'nothing'} to be {verb} here"
             + ("" if everything else " (`--all` looks in all projects)")
         )
     return 0 if changes else 1
@@ -228,7 +228,7 @@ def restore(change: int) -> None:
         "  memsearch export --day 2026-02-09 --format json"
     )
 )
-@click.option("--query", "-q", help="Only what this finds.")
+@click.option("--query", "-q", help="Only the notes that this query finds.")
 @click.option("--day", help="Only this day.")
 @click.option(
     "--format",
@@ -318,11 +318,11 @@ Examples:
     type=click.Choice(["high", "medium", "low"]),
     help="How sure it is. A low one is not given to agents.",
 )
-@click.option("--no-confidence", is_flag=True, help="Take that away.")
+@click.option("--no-confidence", is_flag=True, help="Remove the confidence.")
 @click.option(
     "--superseded-by", "newer", metavar="ENTRY", help="The note that is its newer version."
 )
-@click.option("--no-superseded-by", "valid", is_flag=True, help="It is the newest version again.")
+@click.option("--no-superseded-by", "valid", is_flag=True, help="No note supersedes it any more.")
 @as_json
 def mark(
     name: str,

@@ -81,7 +81,7 @@ def days_of(text: str) -> tuple[str, str]:
     if not text:
         return "", ""
     if (span := date_in_words(text, date.today())) is None:
-        raise UsageError(f"{text!r} is no day", "write 2026-02-09, yesterday, 3d, mon or 14 mar")
+        raise UsageError(f"{text!r} is not a day", "write 2026-02-09, yesterday, 3d, mon or 14 mar")
     return span
 
 
@@ -109,7 +109,7 @@ def day_of(text: str) -> str:
     """
     first, last = days_of(text)
     if not first or first != last:
-        raise UsageError(f"{text!r} is no day", "write 2026-02-09, yesterday, 3d, mon or 14 mar")
+        raise UsageError(f"{text!r} is not a day", "write 2026-02-09, yesterday, 3d, mon or 14 mar")
     return first
 
 

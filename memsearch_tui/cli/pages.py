@@ -301,11 +301,13 @@ for _command in (review, show, accept, reject, undo, trust, propose):
     metavar="WHAT",
     help="A file, a day, days (A..B) or a query; all notes without it.",
 )
-@click.option("--day", default="", metavar="DAY", help="Of one day: 2026-11-24, yesterday, today.")
+@click.option(
+    "--day", default="", metavar="DAY", help="The notes of one day: 2026-11-24, yesterday, today."
+)
 @click.option("--week", is_flag=True, help="Of the seven days before today.")
 @click.option("--prompt", default="", help="A prompt of your own; {chunks} stands for the notes.")
 @click.option(
-    "--prompt-file", default="", type=click.Path(dir_okay=False), help="The same, in a file."
+    "--prompt-file", default="", type=click.Path(dir_okay=False), help="A file with the prompt."
 )
 @click.option(
     "--output-dir",
@@ -327,9 +329,9 @@ for _command in (review, show, accept, reject, undo, trust, propose):
 @click.option(
     "--llm-base-url",
     default="",
-    help="Of openai and the like, where it is not described in the settings.",
+    help="The address of a provider that the settings do not describe.",
 )
-@click.option("--llm-api-key", default="", help="The same; better env:NAME than the key itself.")
+@click.option("--llm-api-key", default="", help="Its API key; better env:NAME than the key itself.")
 @click.option(
     "--dry-run", "-n", is_flag=True, help="Show what it would take; ask nobody and write nothing."
 )

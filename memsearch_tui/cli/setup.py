@@ -73,7 +73,7 @@ def service_stop() -> None:
 @service.command("status", epilog="\b\nExample:\n  memsearch service status --json")
 @as_json
 def service_status() -> int:
-    """Whether it runs, for how long and with how much memory."""
+    """Print whether it runs, for how long and with how much memory."""
     try:
         state = engine.Memory().service.status(start=False)
     except engine.MemsearchError:
@@ -103,7 +103,7 @@ def service_status() -> int:
 @click.option("--lines", "-n", default=40, type=click.IntRange(1), show_default=True)
 @as_json
 def service_logs(lines: int) -> int:
-    """The end of its log."""
+    """Print the end of its log."""
     service = engine.Memory().service
     try:
         tail = service.tail(lines)
@@ -256,7 +256,7 @@ def version() -> None:
     type=click.IntRange(0, 65535),
     default=8765,
     show_default=True,
-    help="With --http; 0 takes any.",
+    help="The port for --http; 0 takes any free one.",
 )
 def mcp(http: bool, port: int) -> None:
     """Serve this memory to an agent by the Model Context Protocol.

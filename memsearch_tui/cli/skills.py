@@ -12,7 +12,7 @@ from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json, memory_at
 from memsearch_tui.counted import many
 
-_BARE = click.option("--json-output", "-j", "also_json", is_flag=True, help="As --json.")
+_BARE = click.option("--json-output", "-j", "also_json", is_flag=True, help="The same as --json.")
 
 
 @click.group()

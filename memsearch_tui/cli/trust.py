@@ -166,7 +166,7 @@ def _say_places(ours: list[Any], others: list[Any]) -> None:
     ),
 )
 @click.argument("fingerprints", nargs=-1, required=True)
-@click.option("--off", is_flag=True, help="It is one after all.")
+@click.option("--off", is_flag=True, help="Report it as a secret again.")
 @as_json
 def secrets_allow(fingerprints: tuple[str, ...], off: bool) -> None:
     """Mark a finding as no secret: it is not reported and not replaced any more."""
@@ -392,8 +392,9 @@ def _decide(names: tuple[str, ...], verdict: Literal["release", "hold"]) -> None
 @click.argument("name", metavar="ENTRY")
 @as_json
 def trust_sources(name: str) -> None:
-    """Where a note came from: user, model, inside (what tools printed here), outside (web, MCP). It
-    is trusted as the last.
+    """Where a note came from: user, model, inside (what tools printed here), outside (web, MCP).
+
+    Of these, the last one that took part decides how far the note is trusted.
     """
     memory = engine.Memory()
     entry = memory.files.section(name).entry
@@ -427,10 +428,11 @@ def trust_sources(name: str) -> None:
 @scope
 @as_json
 def repair(names: tuple[str, ...], yes: bool, everything: bool, project: str | None) -> int:
-    """Find junk (stubs, error texts, echoes, prompts), notes that say nearly the same, and what a
-    merge by lines has damaged: the group `repairs` of `memsearch review`. Nothing is changed
-    unasked; junk is deleted and repetitions become one note with all their anchors. `memsearch
-    undo` takes each back.
+    """Find junk (stubs, error texts, echoes, prompts), notes that say nearly the same, and notes
+    that a merge by git has damaged: the group `repairs` of `memsearch review`.
+
+    --fix asks first. It deletes junk, and makes one note with all anchors of repetitions.
+    `memsearch undo` takes each repair back.
     """
     queue = engine.Memory(everything=everything, project=project).review
     found = queue.cases("repair")

@@ -34,7 +34,7 @@ To begin with your own, in a new terminal:
   memsearch agents                      which agents are on this machine
   memsearch agents install claude-code  capture its turns from now on
   memsearch agents import --all --dry-run
-                                        what could be brought in of old sessions"""
+                                        what an import would add"""
 
 
 def demo_root() -> Path:

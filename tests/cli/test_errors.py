@@ -140,3 +140,14 @@ def test_a_note_is_named_as_agents_cite_it(memory, cited, capsys):
     ):
         assert run(arguments) == 0, arguments
     assert memory.note(note.id).text.strip().endswith("Valkey it is")
+
+
+def test_a_word_to_leave_out_that_is_taken_for_an_option_names_the_way(memory, capsys):
+    assert run(["search", "redis", "-draft", "--json"]) == 2
+    said = capsys.readouterr()
+    assert "search 'redis -draft'" in said.err and "-draft" in json.loads(said.out)["hint"]
+
+
+def test_undo_of_a_note_without_changes_names_it(memory, capsys):
+    assert run(["undo", "feedfacefeed"]) == 1
+    assert "no change of feedfacefeed to be undone" in capsys.readouterr().err

@@ -171,6 +171,12 @@ def test_without_a_model_the_notes_own_lines_come_under_their_topics(notes: Box)
     assert not any("Memory Compact" in Path(file.path).read_text() for file in here.days())
 
 
+def test_a_note_of_one_word_without_end_does_not_stop_a_digest(notes: Box):
+    notes.write(day(2), f"# {day(2)}\n\n### 10:00\n- Decided: {'a' * 400_000} {'1.' * 50_000}\n")
+    notes.own()
+    assert "8 hours" in notes.ok("compact", "--json").json["text"]
+
+
 @pytest.mark.slow
 def test_over_the_budget_what_is_said_often_goes_before_what_is_said_once(notes: Box):
     for n in range(60):

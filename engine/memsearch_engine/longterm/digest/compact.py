@@ -61,7 +61,7 @@ _MODELS = {
     "gemini": "gemini-3-flash-preview",
 }
 _GEMINI = "https://generativelanguage.googleapis.com/v1beta/openai"
-_CITED = re.compile(r"\s*\[mem:([^\[\]\n]*)\]", re.IGNORECASE)
+_CITED = re.compile(r"(?<!\s)\s*\[mem:([^\[\]\n]*)\]", re.IGNORECASE)
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(.*?)\s*#*\s*$")
 _FENCE = re.compile(r"^\s*(?:```+|~~~+)\S*\s*$")
 _RULE = re.compile(r"^\s{0,3}(?:-{3,}|={3,}|_{3,}|\*{3,})\s*$")

@@ -228,7 +228,7 @@ ORDER = ("Decisions", "Changes", "Errors", "Open")
 _HEAD_TOKENS = 4
 _LONGEST = 240  # characters of a line
 #: Files, commands and names: `app/core/errors.py` reports no error.
-_NAMES = re.compile(r"`[^`]*`|\S*[\w-]/\S+|\b\w+\.\w{1,5}\b")
+_NAMES = re.compile(r"`[^`]*`|(?<![^\s`])\S*[\w-]/\S+|\b\w+\.\w{1,5}\b")
 #: Lists in an extractive note that describe no outcome.
 _META = re.compile(r"(?:User asked|Files changed|Commands|Errors met): ")
 
@@ -281,7 +281,9 @@ def outline(
 
 def _plain(line: str) -> str:
     """A line without names and numbers, so that recurring chores become equal."""
-    return " ".join(re.sub(r"\S*\d\S*|\b[A-Z]\w*[A-Z]\w*\b", " ", _NAMES.sub(" ", line)).split())
+    return " ".join(
+        re.sub(r"(?<!\S)\S*\d\S*|\b[A-Z]\w*[A-Z]\w*\b", " ", _NAMES.sub(" ", line)).split()
+    )
 
 
 def _drawn(found: dict[str, list[str]]) -> str:
