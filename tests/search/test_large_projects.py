@@ -150,7 +150,8 @@ def test_the_catalog_weights_frequent_and_rare_words_as_bm25_does(world, terms):
     own = [name for name in notes if name.startswith(f"{project.id} ")]
     words = analyze.query_terms(terms)
     expected = {name.split()[1]: score for name, score in bm25(notes, words, own).items()}
-    found = lexical.ranked(catalog, project, words, 100, Filter())
+    ranked = lexical.ranked(catalog, [project], words, 100, Filter())
+    found = [(name, score) for (_, name), score in ranked]
     assert dict(found).keys() == expected.keys() and expected
     assert [score for _, score in found] == sorted((score for _, score in found), reverse=True)
     for name, score in found:

@@ -395,15 +395,16 @@ class VectorIndex:
         """Return the sample of a project's notes, which gives the scale of their scores."""
         return self._search.sample(collection)
 
+    @property
+    def ranks_words(self) -> bool:
+        """Whether a server with BM25 ranks the words. Otherwise the catalog must."""
+        return self.server is not None and self.server.abilities.full_text
+
     def bm25(
         self, collection: str, terms: list[str], limit: int, where: Filter
-    ) -> list[tuple[str, float]] | None:
-        """Return (chunk id, BM25 score, higher is better), best first.
-
-        None: the catalog must rank the words, because there is no server, or it has no BM25.
-        """
-        if self.server is None or not self.server.abilities.full_text:
-            return None
+    ) -> list[tuple[str, float]]:
+        """Return (chunk id, BM25 score, higher is better) of the server, best first."""
+        assert self.server is not None
         self._ensure(collection)
         found = self.server.bm25(collection, terms, limit, where)
         return [(chunk_id, comparable(score, DIGITS)) for chunk_id, score in found]

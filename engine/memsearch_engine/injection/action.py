@@ -250,8 +250,9 @@ class ActionAdviser:
         if self.space is None:
             return
         terms = analyze.query_terms(" ".join(words))
-        near = lexical.ranked(self.catalog, self.project, terms, _NAMING, Filter())
-        rows = self.catalog.by_chunk_id([chunk for chunk, _ in near], self.project.id).values()
+        near = lexical.ranked(self.catalog, [self.project], terms, _NAMING, Filter())
+        chunk_ids = [chunk_id for (_, chunk_id), _ in near]
+        rows = self.catalog.by_chunk_id(chunk_ids, self.project.id).values()
         weighed = 0
         for row in sorted(rows, key=lambda row: (row.day, row.time), reverse=True):
             if not is_named(row.text) or self._row(row.entry_id) is None:

@@ -179,9 +179,9 @@ def _from_catalog(
 
 
 def ranked(
-    catalog: Catalog, project: Project, terms: list[str], limit: int, wanted: Filter
-) -> list[tuple[str, float]]:
-    """(chunk id, BM25 score) of the best matches in the catalog, best first.
+    catalog: Catalog, projects: list[Project], terms: list[str], limit: int, wanted: Filter
+) -> list[tuple[tuple[str, str], float]]:
+    """((project id, chunk id), BM25 score) of the best matches in the catalog, best first.
 
     FTS5 weights a term by log((N-n+0.5) / (n+0.5)) of N chunks, n with the term. This is 0 for a
     term in half of the chunks. For frequent terms, this function adds the difference to the weight
@@ -200,12 +200,13 @@ def ranked(
         if count > _FREQUENT * total:
             weight = math.log((total + 1) / (count + 0.5))
             parts.append(([term], weight / _idf(count, total) - 1))
-    scores: dict[str, float] = {}
+    owners = [project.id for project in projects]
+    scores: dict[tuple[str, str], float] = {}
     for some, factor in parts:
-        found = catalog.words.best(f"terms : ({_either(some)})", [project.id], wanted, limit)
+        found = catalog.words.best(f"terms : ({_either(some)})", owners, wanted, limit)
         # two files may have the same words
-        for chunk_id, score in {chunk_id: score for _, chunk_id, score in reversed(found)}.items():
-            scores[chunk_id] = scores.get(chunk_id, 0.0) + factor * score
+        for key, score in {key: score for _, key, score in reversed(found)}.items():
+            scores[key] = scores.get(key, 0.0) + factor * score
     best = sorted(scores.items(), key=lambda item: (-comparable(item[1]), item[0]))
     return best[:limit]
 

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Callable, Iterator, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from memsearch_engine.core.projects import Project
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.embed import speaks
 from memsearch_engine.index.hubness import Background, DenseScore, QueryVector, together
-from memsearch_engine.index.rows import Row
+from memsearch_engine.index.rows import Row, comparable
 from memsearch_engine.index.vector_index import VectorIndex
 from memsearch_engine.search import lexical
 from memsearch_engine.search.request import LeftOut, SearchRequest
 from memsearch_engine.search.spelling import correct
 from memsearch_engine.search.supersession.listing import NONE, Overrides
 
+Score = TypeVar("Score")
 Key = tuple[str, str]  # (project id, chunk id): two projects may contain the same text
 _OVERFETCH = 100
 #: The second model is used if it has embedded at least this share of the chunks.
@@ -190,13 +191,14 @@ def _by_meaning(
     """The result of each model, with the chunks nearest to the query; none for mode ``bm25``."""
     models = list(_models(sources, request, state)) if request.mode != "bm25" else []
     for model in models:
-        model.found = {
-            (project.id, chunk_id): near
+        found = [
+            ((project.id, chunk_id), near)
             for project in sources.projects
             for chunk_id, near in model.index.nearest(
                 project.collection, model.query, count, request.filter
             )
-        }
+        ]
+        model.found = dict(_best(found, count, lambda near: near.cosine + near.hubness_correction))
     return models
 
 
@@ -221,11 +223,13 @@ def _asked(index: VectorIndex, projects: list[Project], text: str) -> ModelResul
 
 def _compared(model: ModelResult, projects: list[Project], keys: Set[Key]) -> dict[Key, DenseScore]:
     """Scores of the chunks with these keys."""
+    chunk_ids = _by_project(keys)
     return {
         (project.id, chunk_id): near
         for project in projects
+        if project.id in chunk_ids
         for chunk_id, near in model.index.cosines(
-            project.collection, model.query, [chunk for owner, chunk in keys if owner == project.id]
+            project.collection, model.query, chunk_ids[project.id]
         ).items()
     }
 
@@ -233,7 +237,7 @@ def _compared(model: ModelResult, projects: list[Project], keys: Set[Key]) -> di
 def _by_words(
     sources: Sources, request: SearchRequest, state: IndexCompleteness, terms: list[str], count: int
 ) -> dict[Key, float]:
-    """BM25 scores of the best chunks of each project."""
+    """BM25 scores of the best chunks of all projects together."""
     index, catalog = sources.vectors, sources.catalog
     assert index is not None
     found: dict[Key, float] = {}
@@ -246,18 +250,34 @@ def _by_words(
             (hit.row.project, hit.row.chunk_id): hit.scores.get("lexical", 0.0)
             for hit in early.hits
         }
-    for project in sources.projects:
-        matched = index.bm25(project.collection, terms, count, request.filter)
-        if matched is None:
-            matched = lexical.ranked(catalog, project, terms, count, request.filter)
-        found.update(((project.id, chunk_id), score) for chunk_id, score in matched)
-    return found
+    matched: list[tuple[Key, float]] = []
+    if index.ranks_words:
+        for project in sources.projects:
+            some = index.bm25(project.collection, terms, count, request.filter)
+            matched += (((project.id, chunk_id), score) for chunk_id, score in some)
+    else:
+        matched = lexical.ranked(catalog, sources.projects, terms, count, request.filter)
+    return found | dict(_best(matched, count, float))
+
+
+def _best(
+    found: list[tuple[Key, Score]], count: int, value: Callable[[Score], float]
+) -> list[tuple[Key, Score]]:
+    """The *count* best of the chunks that several projects found."""
+    return sorted(found, key=lambda item: (-comparable(value(item[1])), item[0]))[:count]
 
 
 def _rows(sources: Sources, keys: Set[Key]) -> dict[Key, Row]:
     rows: dict[Key, Row] = {}
-    for project in sources.projects:
-        ids = {chunk_id for owner, chunk_id in keys if owner == project.id}
-        known = sources.catalog.by_chunk_id(ids, project.id)
-        rows.update(((project.id, chunk_id), row) for chunk_id, row in known.items())
+    for project, chunk_ids in _by_project(keys).items():
+        known = sources.catalog.by_chunk_id(chunk_ids, project)
+        rows.update(((project, chunk_id), row) for chunk_id, row in known.items())
     return rows
+
+
+def _by_project(keys: Set[Key]) -> dict[str, list[str]]:
+    """Project id -> the chunk ids of its keys."""
+    found: dict[str, list[str]] = {}
+    for project, chunk_id in keys:
+        found.setdefault(project, []).append(chunk_id)
+    return found

@@ -13,7 +13,9 @@ class CatalogStatistics(CatalogPart):
 
     def __init__(self, database: CatalogDatabase) -> None:
         super().__init__(database)
-        self._chunks: dict[str, tuple[int, int]] = {}  # project -> version, number
+        # of which version of the catalog, and number by project: all chunks, distinct chunks
+        self._chunks: tuple[int, dict[str, int]] = -1, {}
+        self._distinct: tuple[int, dict[str, int]] = -1, {}
 
     def counts(self, project: str) -> dict[str, int]:
         """Return the numbers of files, failed files, entries, days and chunks of a project.
@@ -47,7 +49,7 @@ class CatalogStatistics(CatalogPart):
         return {
             "entries": entries + undated,
             "days": days + bool(undated),
-            "chunks": self._count_chunks(project),
+            "chunks": self._count_chunks().get(project, 0),
         }
 
     def agents(self, projects: Iterable[str]) -> list[tuple[str, int, str]]:
@@ -70,33 +72,42 @@ class CatalogStatistics(CatalogPart):
     def distinct_chunks(self, project: str) -> int:
         """Return the number of distinct chunks of a project, cached until the catalog changes."""
         version = self._database.version()
-        cached = self._chunks.get(project)
-        if cached is None or cached[0] != version:
-            cached = self._chunks[project] = (version, self._count_distinct(project))
-        return cached[1]
+        if self._distinct[0] != version:
+            self._distinct = version, self._count_distinct()
+        return self._distinct[1].get(project, 0)
 
-    def _count_distinct(self, project: str) -> int:
-        """Count all chunks and subtract the duplicates: a third of the time of ``DISTINCT``."""
+    def _count_distinct(self) -> dict[str, int]:
+        """Count the distinct chunks of all projects at once.
+
+        All chunks minus the duplicates take a third of the time of ``DISTINCT``.
+        """
         sql = """
             WITH duplicates AS (SELECT chunk_id FROM chunks GROUP BY chunk_id HAVING count(*) > 1)
-            SELECT count(*) - count(DISTINCT c.chunk_id) FROM duplicates d
+            SELECT e.project, count(*) - count(DISTINCT c.chunk_id) FROM duplicates d
               CROSS JOIN chunks c ON c.chunk_id=d.chunk_id JOIN entries e ON e.id=c.entry
-              WHERE e.project=?
+              GROUP BY e.project
         """
-        ((duplicates,),) = self._database.query(sql, (project,))
-        return self._count_chunks(project) - int(duplicates)
+        counts = dict(self._count_chunks())
+        for project, duplicates in self._database.query(sql):
+            counts[project] -= duplicates
+        return counts
 
-    def _count_chunks(self, project: str) -> int:
-        """Count the chunks of a project, or those of the others if these are fewer files."""
-        query = self._database.query
-        ((own, files),) = query("SELECT total(project=?), count(*) FROM files", (project,))
-        is_small = 2 * own < files
-        sql = (
-            "SELECT count(*) FROM files f CROSS JOIN entries e ON e.file=f.id"
-            " CROSS JOIN chunks c ON c.entry=e.id WHERE f.project"
+    def _count_chunks(self) -> dict[str, int]:
+        """Count the chunks of each project; the rest belong to the one with the most files."""
+        query, version = self._database.query, self._database.version()
+        if self._chunks[0] == version:
+            return self._chunks[1]
+        files = dict(query("SELECT project, count(*) FROM files GROUP BY project"))
+        if not files:
+            return {}
+        largest = max(files, key=files.__getitem__)
+        counts: dict[str, int] = dict(
+            query(
+                "SELECT f.project, count(*) FROM files f CROSS JOIN entries e ON e.file=f.id"
+                " CROSS JOIN chunks c ON c.entry=e.id WHERE f.project<>? GROUP BY f.project",
+                (largest,),
+            )
         )
-        ((count,),) = query(f"{sql}{'=' if is_small else '<>'}?", (project,))
-        if is_small:
-            return int(count)
         ((total,),) = query("SELECT count(*) FROM chunks")
-        return int(total) - int(count)
+        self._chunks = version, {**counts, largest: total - sum(counts.values())}
+        return self._chunks[1]

@@ -142,8 +142,8 @@ class WordIndex(CatalogPart):
         offset: int = 0,
         *,
         written_weight: float = 0.0,
-    ) -> list[tuple[int, str, float]]:
-        """Return (catalog id, chunk id, BM25 score) of the best matches, best first.
+    ) -> list[tuple[int, tuple[str, str], float]]:
+        """Return (catalog id, (project id, chunk id), BM25 score) of the best matches, best first.
 
         Args:
             expression: FTS5 expression, in which the caller has quoted every word.
@@ -158,14 +158,14 @@ class WordIndex(CatalogPart):
         """
         score = f"bm25(words, 1.0, {float(written_weight)})"
         found = self._matches(expression, projects, where, limit, offset, score, "score")
-        return [(row, chunk_id, -score) for row, chunk_id, score in found]
+        return [(row, (project, chunk_id), -score) for row, project, chunk_id, score in found]
 
     def latest(
         self, expression: str, projects: list[str], where: Filter, limit: int, offset: int = 0
     ) -> list[int]:
         """Return the catalog ids of the matches that were indexed last, without their scores."""
         found = self._matches(expression, projects, where, limit, offset, "0", "rowid DESC")
-        return [row for row, _, _ in found]
+        return [row for row, *_ in found]
 
     def _matches(
         self,
@@ -180,7 +180,7 @@ class WordIndex(CatalogPart):
         """Score every match, then read only the rows of the requested page."""
         condition, values = _condition(projects, where)
         return self._database.query(
-            "SELECT c.id, c.chunk_id, w.score FROM"
+            "SELECT c.id, e.project, c.chunk_id, w.score FROM"
             f" (SELECT rowid AS id, {score} AS score FROM words"
             f" WHERE words MATCH ? ORDER BY {order_by} LIMIT -1) w"
             " CROSS JOIN chunks c ON c.id = w.id CROSS JOIN entries e ON e.id = c.entry"
