@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import sqlite3
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -92,7 +93,7 @@ def test_a_few_notes_are_found_without_reading_all(tmp_path):
     catalog, project = memory._scope.catalog, memory.project.id
     assert catalog is not None and catalog.statistics.sizes(project)["entries"] == many
     steps: list[int] = []
-    catalog.database._connection().set_progress_handler(lambda: steps.append(1), many // 10)
+    catalog.database._connection()[0].set_progress_handler(lambda: steps.append(1), many // 10)
     (note,) = memory.entries("2026-03-07", limit=1)
     for name in (note.id, note.id[:10]):
         assert catalog.find_entries(name, [project], 20) == [(note.path, note.id)]
@@ -148,3 +149,27 @@ def test_nobody_outside_the_index_reads_the_catalogs_tables():
 def test_a_value_that_is_none_is_damage(data):
     with pytest.raises(CatalogBroken):
         decode_marks(data)
+
+
+def test_a_catalog_is_closed_when_the_query_of_another_thread_has_ended(tmp_path):
+    """SQLite crashes if a connection is closed during a query."""
+    catalog = Catalog(tmp_path / "cache.db", writable=True)
+    is_asked, may_end = threading.Event(), threading.Event()
+
+    def slow_query() -> list[tuple[object, ...]]:
+        def wait() -> int:
+            is_asked.set()
+            return may_end.wait(60)
+
+        catalog.database._connection()[0].create_function("wait", 0, wait)
+        return catalog.database.query("SELECT wait()")
+
+    with ThreadPoolExecutor(2) as pool:
+        asking = pool.submit(slow_query)
+        assert is_asked.wait(60)
+        closing = pool.submit(catalog.close)
+        with pytest.raises(TimeoutError):
+            closing.result(0.2)
+        may_end.set()
+        assert asking.result(60) == [(1,)]
+        closing.result(60)

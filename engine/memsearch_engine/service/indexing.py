@@ -10,6 +10,7 @@ import logging
 import os
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 
 from memsearch_engine.agents.transcripts.locate import known_folders
@@ -42,6 +43,8 @@ _CATCH_UP_S = 1.0
 _DETACH_S = 60.0
 _ABSENT_S = 30.0
 _MAX_PAUSE_S = 600.0
+#: Projects at once in a repeated check. Checks of hundreds of projects would use a core.
+_CHECKED_AT_ONCE = 20
 
 
 class Indexer(IndexState):
@@ -56,6 +59,7 @@ class Indexer(IndexState):
         self._absent: dict[str, float] = {}
         # root -> the last write of a command when its files were compared with the catalog
         self._compared: dict[str, int] = {}
+        self._checked: Counter[str] = Counter()  # projects so far, by check
         self.watcher = Watcher(self._on_files, self.settings.watch.debounce_ms / 1000)
         self.thread = IndexThread(self, self._sources)
         self.thread.start()  # it reads vectors while the catalog is opened
@@ -135,7 +139,7 @@ class Indexer(IndexState):
     def check_disk(self) -> None:
         """Handle deleted files: caches may be deleted, and git removes and restores folders."""
         now = time.monotonic()
-        for project in list(self.known.values()):
+        for project in self._next_to_check("disk"):
             if self._absent.get(project.root, 0.0) > now:
                 continue
             self.watch(project)
@@ -271,6 +275,14 @@ class Indexer(IndexState):
     def look_at_sources(self) -> None:
         """Index projects again if files changed that are not watched (agent files, pages)."""
         folders = AgentFolders.from_env(seen=known_folders(self.home))
-        for project in list(self.known.values()):
+        for project in self._next_to_check("sources"):
             if self._sources.has_changed(project, folders):
                 self.refresh(project)
+
+    def _next_to_check(self, check: str) -> list[Project]:
+        """Return the projects whose turn it is in a repeated check, all if they are few."""
+        projects = list(self.known.values())
+        start = self._checked[check] % max(1, len(projects))
+        count = min(_CHECKED_AT_ONCE, len(projects))
+        self._checked[check] += count
+        return (projects * 2)[start : start + count]

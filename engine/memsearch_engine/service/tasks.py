@@ -11,7 +11,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import Any
 
@@ -31,6 +31,7 @@ from memsearch_engine.core.project_location import has_notes
 from memsearch_engine.core.settings_schema import SyncSettings as Where
 from memsearch_engine.journal.write import Journal
 from memsearch_engine.longterm import page_drafts, pages, pipeline, skill_drafts, skills
+from memsearch_engine.longterm.injected import outdated
 from memsearch_engine.longterm.workspace import MEMORY, NOTES, SUMMARY
 from memsearch_engine.service.commands import distinct
 from memsearch_engine.service.index_thread import give_back_memory
@@ -331,6 +332,8 @@ class BackgroundTasks:
         self.capture = CaptureTask(state)
         self.longterm = LongTermTask(state)
         self.sync = SyncTask(state)
+        # memory folder -> the day and the stale references for which its context was prepared
+        self._prepared_with: dict[str, tuple[date, Mapping[tuple[str, str], str]]] = {}
         # taken before the first project is read
         self._longterm_seen = self._longterm_stamps()
 
@@ -407,8 +410,11 @@ class BackgroundTasks:
         return freshness.stamps(str(folder / name) for name in ("", SUMMARY, MEMORY, NOTES))
 
     def _prepare_contexts(self) -> None:
-        """Prepare the contexts of new sessions for all projects."""
+        """Prepare the contexts of new sessions that are out of date, for all projects."""
         for memory, identity in {
             project.memory: project.id for project in self._state.registered()
         }.items():
-            self._state.prepare_context(memory, identity)
+            seen = date.today(), outdated(self._state.home, identity)
+            is_same = self._prepared_with.get(memory) == seen  # only files may have changed
+            self._state.prepare_context(memory, identity, if_stale=is_same)
+            self._prepared_with[memory] = seen

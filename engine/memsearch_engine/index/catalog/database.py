@@ -20,6 +20,9 @@ from memsearch_engine.index.catalog import schema
 from memsearch_engine.index.rows import CatalogBroken
 
 T = TypeVar("T")
+#: A connection, and the lock that its thread holds while it uses it. SQLite may crash if another
+#: thread closes a connection in use.
+_Held = tuple[sqlite3.Connection, threading.RLock]
 _REMEMBERED = 20_000  # written chunks of a project
 
 
@@ -43,11 +46,11 @@ class CatalogDatabase:
         #: project -> chunk id -> version that wrote it, and project -> the last forgotten version
         self._written: dict[str, dict[str, int]] = {}
         self._forgotten: dict[str, int] = {}
-        self._version_reader: sqlite3.Connection | None = None
+        self._version_reader: _Held | None = None
         self._version_lock = threading.Lock()
-        self._connections: list[sqlite3.Connection] = []
+        self._connections: list[_Held] = []
         try:
-            schema.prepare(self._connection(), writable=writable)
+            schema.prepare(self._connection()[0], writable=writable)
             self._inode = path.stat().st_ino
         except sqlite3.DatabaseError as error:
             self.close()
@@ -64,9 +67,10 @@ class CatalogDatabase:
             return False
 
     def close(self) -> None:
-        """Close the connections of all threads."""
-        for db in self._connections:
-            db.close()
+        """Close the connections of all threads, each when its current query has ended."""
+        for db, in_use in self._connections:
+            with in_use:
+                db.close()
         self._connections.clear()
         self._version_reader = None
         self._local = threading.local()
@@ -74,8 +78,8 @@ class CatalogDatabase:
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Run a block as one transaction. Only one thread at a time can be in it."""
-        with self._write_lock:
-            db = self._connection()
+        db, in_use = self._connection()
+        with self._write_lock, in_use:
             with transaction(db):
                 yield db
             self._writes += 1
@@ -112,7 +116,9 @@ class CatalogDatabase:
             CatalogBroken: SQLite can't read the file.
         """
         try:
-            return self._connection().execute(sql, tuple(values)).fetchall()
+            db, in_use = self._connection()
+            with in_use:
+                return db.execute(sql, tuple(values)).fetchall()
         except sqlite3.DatabaseError as error:
             raise CatalogBroken(str(error)) from error
 
@@ -142,18 +148,23 @@ class CatalogDatabase:
         try:
             with self._version_lock:
                 if self._version_reader is None:
-                    self._version_reader = self._connect()
-                    self._connections.append(self._version_reader)
-                return int(self._version_reader.execute("PRAGMA data_version").fetchone()[0])
+                    self._version_reader = self._new_connection()
+                db, in_use = self._version_reader
+                with in_use:
+                    return int(db.execute("PRAGMA data_version").fetchone()[0])
         except sqlite3.DatabaseError as error:  # the file was deleted, for example
             raise CatalogBroken(str(error)) from error
 
-    def _connection(self) -> sqlite3.Connection:
-        db: sqlite3.Connection | None = getattr(self._local, "db", None)
-        if db is None:
-            db = self._local.db = self._connect()
-            self._connections.append(db)
-        return db
+    def _connection(self) -> _Held:
+        held: _Held | None = getattr(self._local, "held", None)
+        if held is None:
+            held = self._local.held = self._new_connection()
+        return held
+
+    def _new_connection(self) -> _Held:
+        held = self._connect(), threading.RLock()
+        self._connections.append(held)
+        return held
 
     def _connect(self) -> sqlite3.Connection:
         if self.writable:

@@ -66,8 +66,9 @@ class VectorDatabase:
             self._inode = self.path.stat().st_ino
 
     def close(self) -> None:
-        """Close the connection."""
-        self._db.close()
+        """Close the connection, when no thread uses it any more."""
+        with self.lock:
+            self._db.close()
 
     def is_current(self) -> bool:
         """Return whether the open file is still the one on disk."""
