@@ -226,7 +226,7 @@ class OverrideCache:
     def __init__(self, home: Home) -> None:
         self.home = home
         self._db: sqlite3.Connection | None = None
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._version = -1
         self._known: dict[tuple[str, str], bool] = {}
 
@@ -251,6 +251,7 @@ class OverrideCache:
 
     def close(self) -> None:
         """Close the connection; the next ``read`` opens a new one."""
-        if self._db is not None:
-            self._db.close()
-            self._db = None
+        with self._lock:
+            if self._db is not None:
+                self._db.close()
+                self._db = None
