@@ -160,6 +160,8 @@ def pairs(
     leading = [hit for hit in hits[:_FIRST] if _has_turns(hit) and hit.score > 0]
     later_than = {hit.id: _later(hit, best) for hit in leading}
     leading = [hit for hit in leading if later_than[hit.id]]
+    if not leading:
+        return
     compared = {hit.id: hit for first in leading for hit in (first, *later_than[first.id])}
     around = _Surroundings(catalog, index, project, list(compared.values()))
     found: list[
