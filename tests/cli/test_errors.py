@@ -151,3 +151,15 @@ def test_a_word_to_leave_out_that_is_taken_for_an_option_names_the_way(memory, c
 def test_undo_of_a_note_without_changes_names_it(memory, capsys):
     assert run(["undo", "feedfacefeed"]) == 1
     assert "no change of feedfacefeed to be undone" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("settings", ['{"hooks": null}', '{"hooks": {"Stop": "x"}}', "[]", '{"a":'])
+def test_settings_of_an_agent_that_cannot_be_changed_are_named(
+    memory, settings, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path))
+    file = tmp_path / "settings.json"
+    file.write_text(settings)
+    assert run(["agents", "install", "claude-code", "--yes"]) == 2
+    assert str(file) in capsys.readouterr().err
+    assert file.read_text() == settings

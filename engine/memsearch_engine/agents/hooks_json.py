@@ -50,7 +50,7 @@ class InSettings(Installer):
         table = self._parsed(before)
         if replace_peer:
             self._drop_peer(table)
-        merge_hooks(table, self.bundle())
+        merge_hooks(table, self.bundle(), self.settings)
         hooks = Patch(str(self.settings), before, json_like(table, before), "hooks")
         return [hooks, *self._skills(self.base / "skills")]
 
@@ -110,7 +110,7 @@ def json_table(path: Path, data: bytes | None, *, comments: bool = False) -> dic
             f"{path} is not JSON that can be changed safely: {error}", "correct it, then try again"
         ) from error
     if not isinstance(value, dict):
-        raise UsageError(f"{path} holds no object", "correct it, then try again")
+        raise UsageError(f"{path} is not a JSON object: {{...}}", "correct it, then try again")
     return value
 
 
@@ -122,7 +122,7 @@ def table_in(table: dict[str, Any], name: str, path: Path) -> dict[str, Any]:
     """
     found = table.setdefault(name, {})
     if not isinstance(found, dict):
-        raise UsageError(f"`{name}` in {path} is no table", "correct it, then try again")
+        raise UsageError(f"`{name}` in {path} is not an object", "correct it, then try again")
     return found
 
 
@@ -148,8 +148,11 @@ def json_like(table: dict[str, Any], before: bytes | None) -> bytes:
             ) from error
 
 
-def merge_hooks(table: dict[str, Any], bundle: Path) -> None:
+def merge_hooks(table: dict[str, Any], bundle: Path, path: Path) -> None:
     """Put our hooks from *bundle* beside the user's own hooks, and remove older ones of ours.
+
+    Args:
+        path: the file of *table*, for errors.
 
     Raises:
         UsageError: the hooks in *table* have an unknown shape.
@@ -159,16 +162,14 @@ def merge_hooks(table: dict[str, Any], bundle: Path) -> None:
     for groups in wanted.values():
         for hook in (hook for group in groups for hook in group["hooks"]):
             hook["command"] = hook["command"].replace("memsearch", program, 1)
-    hooks = table.setdefault("hooks", {})
-    if not isinstance(hooks, dict):
-        raise UsageError("`hooks` is not an object", "correct it, then try again")
+    hooks = table_in(table, "hooks", path)
     odd = [
         event
         for event, groups in hooks.items()
         if groups is not None and not isinstance(groups, list)
     ]
     if odd:
-        raise UsageError(f"`hooks.{odd[0]}` is not a list", "correct it, then try again")
+        raise UsageError(f"`hooks.{odd[0]}` in {path} is not a list", "correct it, then try again")
     if all(
         group in (hooks.get(event) or []) for event, groups in wanted.items() for group in groups
     ):

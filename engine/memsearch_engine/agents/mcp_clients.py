@@ -227,7 +227,7 @@ def _toml(path: Path, before: bytes | None, known: Client, wanted: dict[str, Any
         table = table[name]
     if not isinstance(table, dict) or not isinstance(same, dict):
         raise UsageError(
-            f"`{'.'.join(known.under)}` in {path} is no table", "correct it, then try again"
+            f"`{'.'.join(known.under)}` in {path} is not a table", "correct it, then try again"
         )
     if same.get(NAME) == wanted:
         return before or b""

@@ -25,7 +25,7 @@ class Installer(installing.Installer):
     def patches(self, *, replace_peer: bool) -> list[Patch]:
         """Return the patches of an installation. They change nothing if it is complete."""
         table: dict[str, Any] = {"version": 1}
-        merge_hooks(table, self.bundle())
+        merge_hooks(table, self.bundle(), self.base / self.source)
         file = own_file(self.base / self.source, json_text(table, None).decode(), "hooks")
         return [file, *self._skills(self.base / "skills")]
 
