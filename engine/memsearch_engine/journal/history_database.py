@@ -57,6 +57,7 @@ CREATE INDEX IF NOT EXISTS undos_seq ON undos(seq);
 CREATE INDEX IF NOT EXISTS undos_state ON undos(state);
 CREATE INDEX IF NOT EXISTS changes_entry ON changes(entry_id, seq);
 CREATE INDEX IF NOT EXISTS changes_state ON changes(state, path);
+CREATE INDEX IF NOT EXISTS changes_added ON changes(memory) WHERE op='add';
 """
 _TURNS = re.compile(rb"turn:(\S+) ")
 

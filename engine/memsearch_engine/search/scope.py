@@ -109,6 +109,8 @@ class Scope:
         self._catalog: Catalog | None = None
         self._journal: Journal | None = None
         self._projects: list[Project] | None = None
+        #: The projects, and the project of each folder.
+        self._owners: tuple[list[Project], dict[str, Project | None]] = [], {}
         self._is_known = False
         self._folders: AgentFolders | None = None
         if project and not self.everything:
@@ -343,7 +345,14 @@ class Scope:
         """The project that has this file among its own or shared notes; None if there is none."""
         from memsearch_engine.journal.shared import belongs
 
-        return next((project for project in self.projects if belongs(path, project.memory)), None)
+        folder, projects = os.path.dirname(path), self.projects
+        known, owners = self._owners
+        if known is not projects:
+            owners = {}
+            self._owners = projects, owners
+        if folder not in owners:  # the files of a folder have one project
+            owners[folder] = next((p for p in projects if belongs(path, p.memory)), None)
+        return owners[folder]
 
     def memory_of(self, path: str) -> str:
         """The memory folder that a file belongs to, which identifies its undo history."""
