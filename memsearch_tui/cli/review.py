@@ -251,5 +251,7 @@ def _decide(
 def review_undo(everything: bool) -> None:
     """Undo the last answer, also one that the app gave."""
     done, message = Memory(everything=everything).review.undo()
-    output.emit({"undone": {"title": done.title, "said": done.said}, "said": message})
-    output.say(f"{output.clip(done.title, 60)}: {message}")
+    output.emit(
+        {"undone": {"title": done.title, "said": done.said}, "said": message},
+        say=f"{output.clip(done.title, 60)}: {message}",
+    )

@@ -137,7 +137,7 @@ def survey(
                 candidate.reason = "up to date" if candidate.memory else read
             elif not only and (unfit_now := _unfit_now(where, limits, since, now)):
                 candidate.reason = unfit_now
-            elif job and job.state == "running" and job.lease_until > now:
+            elif job and job.is_running(now):
                 candidate.reason = "being read now"
             elif not only and job and job.state == "error" and job.watermark >= where.modified:
                 minutes = (job.retry_at - now) / 60
@@ -169,7 +169,6 @@ def run(
     only: str = "",
     since: float = 0.0,
     limit: int = 0,
-    cap: int = 0,
     progress: Progress | None = None,
     stop: Callable[[], bool] | None = None,
     clock: Callable[[], float] = time.time,
@@ -177,14 +176,14 @@ def run(
     """Read the sessions that are due.
 
     Args:
-        limit: the maximum number of sessions; 0 for all.
-        cap: the maximum number of parallel jobs over all processes; 0 for the setting ``parallel``.
+        limit: the maximum number of sessions, and of parallel jobs over all processes; 0 for all
+            sessions, and as many parallel jobs as the setting ``parallel``.
     """
     candidates = survey(home, settings, folders, only=only, since=since, now=clock())
     due = [candidate for candidate in candidates if not candidate.reason][: limit or None]
     threads = max(1, min(settings.longterm.parallel, len(due)))
     with closing(Registry(home)) as known, ThreadPoolExecutor(threads, "extract") as pool:
-        cap = cap or settings.longterm.parallel
+        cap = limit or settings.longterm.parallel
         work = _ExtractionRun(home, settings, known, cap, bool(only), stop, clock)
         tasks = [pool.submit(work.one, candidate) for candidate in due]
         try:

@@ -78,20 +78,21 @@ def record(
         if not came and not went and not forget:
             return
         texts = {page: before(page) for page in {page for page, _ in went}}
+        removed = [
+            (min(at, pages[page].changed), texts[page].get(name, ""), project, page, name)
+            for page, name in went
+        ]
+        oldest = at if forget else at - max_days * DAY_S if max_days else 0.0
         with transaction(db):
-            for page, name in came:
-                db.execute(
-                    "INSERT OR REPLACE INTO longterm_stood (project, page, id, since) VALUES "
-                    "(?,?,?,?)",
-                    (project, page, name, min(at, now[page, name].since)),
-                )
-            for page, name in went:
-                db.execute(
-                    "UPDATE longterm_stood SET until=max(since, ?), text=? WHERE project=? AND "
-                    "page=? AND id=? AND until=0",
-                    (min(at, pages[page].changed), texts[page].get(name, ""), project, page, name),
-                )
-            oldest = at if forget else at - max_days * DAY_S if max_days else 0.0
+            db.executemany(
+                "INSERT OR REPLACE INTO longterm_stood (project, page, id, since) VALUES (?,?,?,?)",
+                [(project, *key, min(at, now[key].since)) for key in came],
+            )
+            db.executemany(
+                "UPDATE longterm_stood SET until=max(since, ?), text=? WHERE project=? AND "
+                "page=? AND id=? AND until=0",
+                removed,
+            )
             db.execute(
                 "DELETE FROM longterm_stood WHERE project=? AND until>0 AND until<=?",
                 (project, oldest),

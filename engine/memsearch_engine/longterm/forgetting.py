@@ -6,6 +6,7 @@ They are removed at once and can be restored.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -13,7 +14,6 @@ import msgspec
 
 from memsearch_engine.core.errors import Conflict, NotFound, UsageError
 from memsearch_engine.core.home import Home
-from memsearch_engine.core.migrations import transaction
 from memsearch_engine.core.state import change_state, state_rows, using
 from memsearch_engine.index.analyze import terms
 from memsearch_engine.journal.disk import locked
@@ -107,28 +107,8 @@ def forget(home: Home, query: str, matches: list[Match]) -> int:
     Returns:
         The number for ``restore``.
     """
-    gone: dict[tuple[str, str], set[str]] = {}
-    for match in matches:
-        gone.setdefault((match.kind, match.name), set()).add(match.line)
-    images: list[_Image] = []
-    by_id = {fact.id: fact for fact in remembered(home)}
     with locked(home, str(home.longterm)):
-        for (kind, name), lines in gone.items():
-            if kind == "note":
-                path = by_id[name].path
-                images.append(_Image("note", path, workspace.read(home.longterm, path), ""))
-            elif kind == "file":
-                text = workspace.read(home.longterm, name)
-                images.append(_Image("file", name, text, _without(text, lines)))
-            elif memory := SessionMemories(home).get(name):
-                images.append(
-                    _Image(
-                        "raw_memory", name, memory.raw_memory, _without(memory.raw_memory, lines)
-                    )
-                )
-                images.append(
-                    _Image("summary", name, memory.summary, _without(memory.summary, lines))
-                )
+        images = list(_images(home, matches))
         with using(home, TRASH) as db:
             shown = list(dict.fromkeys(match.line for match in matches))
             row = (time.time(), query, msgspec.json.encode(_Forgotten(shown, images)))
@@ -141,7 +121,7 @@ def forget(home: Home, query: str, matches: list[Match]) -> int:
         store = SessionMemories(home)
         store.refuse("+", [line for match in matches for line in match.line.splitlines()])
         for image in images:
-            _put(home, image.kind, image.name, image.after)
+            _put(home, image, image.after)
         _rewrite_evidence(home)
         searchable.rewrite(home, forget=True)
     if proposal := review.pending(home):  # the pending proposal must not bring it back
@@ -155,6 +135,24 @@ def forget(home: Home, query: str, matches: list[Match]) -> int:
         if numbers:
             review.decide(home, "rejected", numbers, proposal_id=proposal.id)
     return number
+
+
+def _images(home: Home, matches: list[Match]) -> Iterator[_Image]:
+    """Yield each text that contains a match, with and without its matches."""
+    gone: dict[tuple[str, str], set[str]] = {}
+    for match in matches:
+        gone.setdefault((match.kind, match.name), set()).add(match.line)
+    paths = {fact.id: fact.path for fact in remembered(home)}
+    for (kind, name), lines in gone.items():
+        if kind == "note":
+            yield _Image("note", paths[name], workspace.read(home.longterm, paths[name]), "")
+        elif kind == "file":
+            text = workspace.read(home.longterm, name)
+            yield _Image("file", name, text, _without(text, lines))
+        elif memory := SessionMemories(home).get(name):
+            for column in ("raw_memory", "summary"):
+                text = getattr(memory, column)
+                yield _Image(column, name, text, _without(text, lines))
 
 
 def _rewrite_evidence(home: Home) -> None:
@@ -203,7 +201,7 @@ def restore(home: Home, number: int) -> int:
             else:
                 back.append((image, image.before))
         for image, text in back:
-            _put(home, image.kind, image.name, text)
+            _put(home, image, text)
         _rewrite_evidence(home)
         searchable.rewrite(home)
         change_state(
@@ -252,16 +250,15 @@ def _get(home: Home, image: _Image) -> str:
     memory = SessionMemories(home).get(image.name)
     if memory is None:
         raise Conflict(f"the memory {image.name} is gone")
-    return memory.raw_memory if image.kind == "raw_memory" else memory.summary
+    return str(getattr(memory, image.kind))
 
 
-def _put(home: Home, kind: str, name: str, text: str) -> None:
-    if kind in ("note", "file"):
-        if text or kind == "file":
-            workspace.write(home, home.longterm, name, text)
-        else:
-            Path(home.longterm, name).unlink(missing_ok=True)
-        return
-    with using(home, SCHEMA) as db, transaction(db):
-        column = "raw_memory" if kind == "raw_memory" else "summary"
-        db.execute(f"UPDATE longterm_memories SET {column}=? WHERE id=?", (text, name))
+def _put(home: Home, image: _Image, text: str) -> None:
+    if image.kind == "file" or (image.kind == "note" and text):
+        workspace.write(home, home.longterm, image.name, text)
+    elif image.kind == "note":
+        Path(home.longterm, image.name).unlink(missing_ok=True)
+    else:
+        column = "raw_memory" if image.kind == "raw_memory" else "summary"
+        query = f"UPDATE longterm_memories SET {column}=? WHERE id=?"
+        change_state(home, SCHEMA, query, (text, image.name))

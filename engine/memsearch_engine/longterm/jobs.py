@@ -92,6 +92,10 @@ class Job(msgspec.Struct, frozen=True):
     watermark: float
     done_watermark: float
 
+    def is_running(self, now: float) -> bool:
+        """Whether a process has a valid lease at *now*, in seconds since 1970."""
+        return self.state == "running" and self.lease_until > now
+
 
 _COLUMNS = ", ".join(Job.__struct_fields__)
 
@@ -140,19 +144,16 @@ class Jobs:
             if live >= cap:
                 return Refusal.FULL
             stolen = job is not None and job.state == "running"
-            tries, thefts = (job.tries_left, job.stolen) if job else (TRIES, 0)
-            if job is None or watermark > job.watermark or force:
-                tries = TRIES
-            if stolen:
-                tries, thefts = tries - 1, thefts + 1
-                if tries <= 0 and not force:
-                    values = (f"its process ended {thefts} times", now, kind, key)
-                    db.execute(
-                        "UPDATE longterm_jobs SET state='error', error=?, finished=?, "
-                        "tries_left=0, token='' WHERE kind=? AND key=?",
-                        values,
-                    )
-                    return Refusal.EXHAUSTED
+            is_new = job is None or watermark > job.watermark or force
+            tries = (TRIES if job is None or is_new else job.tries_left) - stolen
+            thefts = (job.stolen if job else 0) + stolen
+            if stolen and tries <= 0 and not force:
+                db.execute(
+                    "UPDATE longterm_jobs SET state='error', error=?, finished=?, "
+                    "tries_left=0, token='' WHERE kind=? AND key=?",
+                    (f"its process ended {thefts} times", now, kind, key),
+                )
+                return Refusal.EXHAUSTED
             claim = Claim(kind, key, uuid.uuid4().hex, watermark)
             self._start(db, claim, now, tries, thefts, job.done_watermark if job else -1.0)
         return claim

@@ -73,11 +73,11 @@ def run(
         Unreachable: the workspace is not usable.
     """
     workspace.check_root(home.longterm)
-    limits = settings.longterm
     check_models(settings, phase)
+    most = settings.longterm.sessions_per_run if background else 0
     with learning(home):
-        pinned = pinned_ids(home)
-        report = RunReport(SessionMemories(home, clock).forget_unused(limits.unused_days, pinned))
+        pinned, memories = pinned_ids(home), SessionMemories(home, clock)
+        report = RunReport(memories.forget_unused(settings.longterm.unused_days, pinned))
         if phase in (0, 1):
             report.extracted = extract.run(
                 home,
@@ -85,23 +85,20 @@ def run(
                 folders,
                 only=only,
                 since=since,
-                limit=limits.sessions_per_run if background else 0,
-                cap=limits.sessions_per_run if background else 0,
+                limit=most,
                 progress=progress,
                 stop=stop,
                 clock=clock,
             )
-        reading = (
-            job.state == "running" and job.lease_until > clock()
-            for job in Jobs(home).all("extract").values()
-        )
-        if phase in (0, 2) and any(reading):
+        if phase == 1:
+            return report
+        if any(job.is_running(clock()) for job in Jobs(home).all("extract").values()):
             # the process that reads the last session consolidates, so that all sessions go into the
             # same change
             report.consolidated = consolidate.ConsolidationResult(
                 "skipped", "sessions are being read by another process"
             )
-        elif phase in (0, 2) and not (stop and stop()):
+        elif not (stop and stop()):
             if progress:
                 progress("consolidating", 0, 0)
             report.consolidated = consolidate.run(
