@@ -199,19 +199,13 @@ def context(
     that is.
     """
     memory = engine.Memory()
-    if less is not None or more is not None:
-        found = (
-            memory.injection.demote(less)
-            if less is not None
-            else memory.injection.promote(more or "")
-        )
-        output.emit({"notes": found})
-        how = (
-            "not injected at such prompts again"
-            if less is not None
-            else "injected at such prompts again"
-        )
-        output.say(f"{', '.join(found)}: {how}")
+    if less is not None:
+        found = memory.injection.demote(less)
+        output.emit({"notes": found}, say=f"{', '.join(found)}: not injected at such prompts again")
+        return 0
+    if more is not None:
+        found = memory.injection.promote(more)
+        output.emit({"notes": found}, say=f"{', '.join(found)}: injected at such prompts again")
         return 0
     if prompt:
         return _print_injection(memory.injection.preview(prompt, agent=agent, session=session))

@@ -295,10 +295,7 @@ def _as_typed(value: Any) -> str:
 
 
 def _value(settings: engine.Settings, key: str) -> object:
-    value = attrgetter(key)(settings)
-    if key.endswith(("api_key", ".token")) and value and not str(value).startswith("env:"):
-        return "(set)"
-    return value
+    return _hidden(attrgetter(key)(settings), key.rpartition(".")[2])
 
 
 def _toml(value: object) -> str:

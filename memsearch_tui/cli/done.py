@@ -94,21 +94,7 @@ def fix(error: tuple[str, ...], limit: int, project: str | None, everything: boo
         )
     memory = memory_at(project, everything)
     found = memory.actions.fix(text, limit=limit)
-    output.emit(
-        {
-            "fixes": [
-                {
-                    "error": one.met.complaint,
-                    "alike": one.alike,
-                    "mended": one.words(),
-                    **_act_json(one.met),
-                    "between": [act.path or act.command for act in one.between],
-                    "mended_by": one.mended.entry if one.mended else "",
-                }
-                for one in found
-            ]
-        }
-    )
+    output.emit({"fixes": [_fix_json(one) for one in found]})
     for one in found:
         same = "the same error" if one.alike == 1 else f"an error alike ({one.alike:.0%})"
         output.echo(
@@ -132,6 +118,17 @@ def fix(error: tuple[str, ...], limit: int, project: str | None, everything: boo
         found,
         "no failed command with that error is known - `memsearch search` looks through the notes",
     )
+
+
+def _fix_json(fix: engine.Fix) -> dict[str, Any]:
+    return {
+        "error": fix.met.complaint,
+        "alike": fix.alike,
+        "mended": fix.words(),
+        **_act_json(fix.met),
+        "between": [act.path or act.command for act in fix.between],
+        "mended_by": fix.mended.entry if fix.mended else "",
+    }
 
 
 @click.command(

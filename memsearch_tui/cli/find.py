@@ -130,13 +130,20 @@ def search(
     endings: dict[str, list[str]] = {}
     if answer.mode != "lexical" and not answer.as_of:
         endings = memory.queries.endings([one.hits[0].id for one in found], text)
+    _print_sessions(view, found, endings)
+    return 0 if answer.hits else 1
+
+
+def _print_sessions(
+    view: dict[str, Any], found: list[engine.SessionHits], endings: dict[str, list[str]]
+) -> None:
+    """Print an answer with its hits by conversation."""
     view["sessions"] = _sessions(found, endings, view.pop("hits"), without_display=output.is_json())
     if output.is_json():
         del view["is_unsure"]
         output.emit(view)
     else:
         results.write(results.session_lines(view, output.width()))
-    return 0 if answer.hits else 1
 
 
 def _sessions(

@@ -342,8 +342,7 @@ def gathered(memory: engine.Memory) -> dict[str, Any]:
     warnings += service.alarms
     if waiting or (waiting is None and len(days) <= _MAX_DAYS):
         with contextlib.suppress(engine.MemsearchError):
-            if remark := not_written_here(memory):
-                warnings.append(remark)
+            warnings += filter(None, [not_written_here(memory)])
     return {
         "version": engine.__version__,
         "home": str(memory.home.root),

@@ -244,20 +244,12 @@ def trace(query: tuple[str, ...]) -> int:
                 "strong",
             )
         )
-        for older, sure in sorted(word.replaces.items(), key=lambda item: days.get(item[0], "")):
-            if older in days:
-                why = next(
-                    (
-                        f": {pair.why}"
-                        for pair in supersessions(memory, row.entry_id)
-                        if pair.older.entry_id == older
-                    ),
-                    "",
-                )
-                _say_wrapped(
-                    f"  supersedes {older} of {days[older]} ({sure:.0%} sure){output.safe(why)}",
-                    "dim",
-                )
+        replaced = {older: sure for older, sure in word.replaces.items() if older in days}
+        for older, sure in sorted(replaced.items(), key=lambda item: days[item[0]]):
+            pairs = supersessions(memory, row.entry_id)
+            why = next((f": {pair.why}" for pair in pairs if pair.older.entry_id == older), "")
+            head = f"  supersedes {older} of {days[older]} ({sure:.0%} sure)"
+            _say_wrapped(f"{head}{output.safe(why)}", "dim")
         for line in row.text.splitlines():
             if line.strip() and not line.startswith(("#", "<!--")):
                 _say_wrapped(f"  {output.safe(line)}")

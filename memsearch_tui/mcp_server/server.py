@@ -253,21 +253,16 @@ def build(fallback: str | None) -> MCPServer:
         lifespan=lifespan,
         log_level="WARNING",
     )
-    _tools(server, memories)
+    for add in (_recall_tool, _open_tool, _timeline_tool, _adding_tools, _changing_tools):
+        add(server, memories)
     _resources(server, memories)
+    _listing(server, memories)
+    _completion(server, memories)
     _prompts(server)
     return server
 
 
-def _tools(server: MCPServer, memories: Memories) -> None:
-    async def ask_to_delete(ctx: Context, id: str, roots: Roots) -> Confirm | Elicit[Confirm]:
-        return await _ask(ctx, memories, id, roots, "Delete")
-
-    async def ask_to_change(
-        ctx: Context, id: str, text: str, roots: Roots
-    ) -> Confirm | Elicit[Confirm]:
-        return await _ask(ctx, memories, id, roots, "Change", text)
-
+def _recall_tool(server: MCPServer, memories: Memories) -> None:
     @server.tool(title="Recall", annotations=_READS)
     async def recall(
         query: Annotated[
@@ -305,6 +300,8 @@ def _tools(server: MCPServer, memories: Memories) -> None:
         found = await _run(answers.recall, memory, " ".join([query, *filters]), limit, tokens)
         return _result(found)
 
+
+def _open_tool(server: MCPServer, memories: Memories) -> None:
     @server.tool(name="open", title="Open", annotations=_READS)
     async def open_(
         id: Annotated[
@@ -330,6 +327,8 @@ def _tools(server: MCPServer, memories: Memories) -> None:
             opened = await _run(answers.open_conversation, memory, id, turn, context, start, tokens)
         return _result(opened)
 
+
+def _timeline_tool(server: MCPServer, memories: Memories) -> None:
     @server.tool(title="Timeline", annotations=_READS)
     async def timeline(
         roots: Roots,
@@ -350,6 +349,8 @@ def _tools(server: MCPServer, memories: Memories) -> None:
         )
         return _result(found)
 
+
+def _adding_tools(server: MCPServer, memories: Memories) -> None:
     @server.tool(title="Note", annotations=_ADDS)
     async def note(
         ctx: Context,
@@ -396,6 +397,16 @@ def _tools(server: MCPServer, memories: Memories) -> None:
         if made.waits:
             return f"written down as note {made.id[:12]}; {_WAITS_FOR_USER}"
         return f"remembered as {made.id}: {made.text}"
+
+
+def _changing_tools(server: MCPServer, memories: Memories) -> None:
+    async def ask_to_delete(ctx: Context, id: str, roots: Roots) -> Confirm | Elicit[Confirm]:
+        return await _ask(ctx, memories, id, roots, "Delete")
+
+    async def ask_to_change(
+        ctx: Context, id: str, text: str, roots: Roots
+    ) -> Confirm | Elicit[Confirm]:
+        return await _ask(ctx, memories, id, roots, "Change", text)
 
     @server.tool(title="Forget", annotations=_DESTROYS)
     async def forget(
@@ -485,14 +496,17 @@ async def _ask(
 def _resources(server: MCPServer, memories: Memories) -> None:
     @server.resource("memsearch://day/{day}", title="A day's notes", mime_type="text/markdown")
     async def a_day(day: str, ctx: Context) -> str:
-        return await _read(lambda memory: answers.day_text(memory, day), f"memsearch://day/{day}")
+        return await _read(
+            memories, lambda memory: answers.day_text(memory, day), f"memsearch://day/{day}"
+        )
 
     @server.resource("memsearch://note/{id}", title="A note", mime_type="text/markdown")
     async def a_note(id: str, ctx: Context) -> str:
-        def read(memory: Memory) -> str:
-            return answers.open_note(memory, id, 0, 8000).memory
-
-        return await _read(read, f"memsearch://note/{id}")
+        return await _read(
+            memories,
+            lambda memory: answers.open_note(memory, id, 0, 8000).memory,
+            f"memsearch://note/{id}",
+        )
 
     @server.resource(
         "memsearch://conversation/{id}",
@@ -500,30 +514,34 @@ def _resources(server: MCPServer, memories: Memories) -> None:
         mime_type="text/markdown",
     )
     async def a_conversation(id: str, ctx: Context) -> str:
-        def read(memory: Memory) -> str:
-            return answers.open_conversation(memory, id, "", 1, 0, 8000).memory
-
-        return await _read(read, f"memsearch://conversation/{id}")
+        return await _read(
+            memories,
+            lambda memory: answers.open_conversation(memory, id, "", 1, 0, 8000).memory,
+            f"memsearch://conversation/{id}",
+        )
 
     @server.resource(
         "memsearch://long-term", title="What new sessions get", mime_type="text/markdown"
     )
     async def long_term() -> str:
-        return await _read(lambda memory: memory.context().text, "memsearch://long-term")
+        return await _read(memories, lambda memory: memory.context().text, "memsearch://long-term")
 
-    async def _read(read: Callable[[Memory], str], uri: str) -> str:
-        if not memories.is_at_home:
-            raise ResourceNotFoundError(
-                f"{uri}: this client works in another folder: ask by the tools, which know it"
-            )
-        try:
-            memory = await _run(memories.of, ListRootsResult(roots=[]))
-            return await asyncio.to_thread(read, memory)
-        except (NotFound, ValueError) as error:
-            raise ResourceNotFoundError(f"{uri}: {error}") from error
-        except MemsearchError as error:
-            raise ResourceNotFoundError(f"{uri}: {error} {error.hint}") from error
 
+async def _read(memories: Memories, read: Callable[[Memory], str], uri: str) -> str:
+    if not memories.is_at_home:
+        raise ResourceNotFoundError(
+            f"{uri}: this client works in another folder: ask by the tools, which know it"
+        )
+    try:
+        memory = await _run(memories.of, ListRootsResult(roots=[]))
+        return await asyncio.to_thread(read, memory)
+    except (NotFound, ValueError) as error:
+        raise ResourceNotFoundError(f"{uri}: {error}") from error
+    except MemsearchError as error:
+        raise ResourceNotFoundError(f"{uri}: {error} {error.hint}") from error
+
+
+def _listing(server: MCPServer, memories: Memories) -> None:
     async def page(ctx: Any, call_next: Any) -> Any:
         """List the days, newest first, one page at a time."""
         if ctx.method != "resources/list":
@@ -534,24 +552,25 @@ def _resources(server: MCPServer, memories: Memories) -> None:
         if not memories.is_at_home:
             return ListResourcesResult(resources=[])
         start = int(cursor)
-        memory = await _run(memories.of, ListRootsResult(roots=[]))
-        days = list(dict.fromkeys(file.day for file in await _run(memory.days)))
+        names = {"long-term": "what new sessions get"}
+        names |= {f"day/{day}": day for day in await _days(memories)}
         listed = [
-            Resource(
-                uri="memsearch://long-term",
-                name="what new sessions get",
-                mime_type="text/markdown",
-            )
-        ]
-        listed += [
-            Resource(uri=f"memsearch://day/{day}", name=day, mime_type="text/markdown")
-            for day in days
+            Resource(uri=f"memsearch://{path}", name=name, mime_type="text/markdown")
+            for path, name in names.items()
         ]
         more = str(start + _PAGE) if start + _PAGE < len(listed) else None
         return ListResourcesResult(resources=listed[start : start + _PAGE], next_cursor=more)
 
     server.middleware.append(page)
 
+
+async def _days(memories: Memories) -> list[str]:
+    """Return the days with notes, newest first."""
+    memory = await _run(memories.of, ListRootsResult(roots=[]))
+    return list(dict.fromkeys(file.day for file in await _run(memory.days)))
+
+
+def _completion(server: MCPServer, memories: Memories) -> None:
     @server.completion()
     async def complete(
         ref: PromptReference | ResourceTemplateReference,
@@ -560,10 +579,10 @@ def _resources(server: MCPServer, memories: Memories) -> None:
     ) -> Completion | None:
         if not memories.is_at_home:
             return None
-        memory = await _run(memories.of, ListRootsResult(roots=[]))
         if argument.name == "day":
-            names = list(dict.fromkeys(file.day for file in await _run(memory.days)))
+            names = await _days(memories)
         elif argument.name == "id":
+            memory = await _run(memories.of, ListRootsResult(roots=[]))
             names = [note.id for note in await _run(lambda: memory.entries(limit=2000))]
         else:
             return None

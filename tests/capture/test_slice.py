@@ -17,7 +17,7 @@ from memsearch_engine.capture import event_queue, extract
 from memsearch_engine.capture.event_queue import events
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.settings import Settings
-from memsearch_engine.core.settings_schema import CaptureSettings
+from memsearch_engine.core.settings_schema import CaptureSettings, RecallSettings
 from memsearch_engine.journal.write import Journal
 from memsearch_engine.secrets.scan import redact
 
@@ -398,7 +398,12 @@ def test_only_what_a_session_was_given_is_logged(place, monkeypatch):
     for number in range(4):
         place.run("add", f"Fact number {number}")
         assert (
-            session_start.prebuild(place.home, str(memory), 1500, longterm="", hint=False)
+            session_start.prebuild(
+                place.home,
+                str(memory),
+                RecallSettings(hint=False, prompt=False, action=False, compaction=False),
+                longterm="",
+            )
             or number == 0
         )
         names.append(json.loads(place.home.context(str(memory)).read_bytes())["id"])

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from memsearch_engine import Memory, ShareChange, UsageError
+from memsearch_engine.core.settings_schema import RecallSettings
 from memsearch_engine.injection.session_start import build, prebuild
 from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.origin import Origin
@@ -129,7 +130,7 @@ def test_what_is_prepared_for_hooks_is_what_each_agent_would_get(
     for number in range(own):
         ben.memory.add(f"My own {number}")
     memory = str(ben.memory.place.memory)
-    prebuild(ben.memory.home, memory, 5000, longterm="", hint=False)
+    prebuild(ben.memory.home, memory, RecallSettings(max_tokens=5000), longterm="")
     texts = json.loads(ben.memory.home.context(memory).read_bytes())["texts"]
     with contextlib.closing(Origin(ben.memory.home)) as origin:
         for lines in (15, 30):

@@ -48,6 +48,7 @@ PRAGMA user_version=1;
 """
 _MAX_TURNS = 200_000
 _MAX_ACTS = 400  # per turn
+_MAX_WORKED = 20_000  # runs that are returned
 _BUSY_S = 10.0
 
 
@@ -226,9 +227,9 @@ class ActionIndex(OpenedOnce):
             memories, f"a.command<>'' AND ({either})", [f"%{_like(term)}%" for term in terms], limit
         )
 
-    def that_worked(self, memories: list[str], limit: int = 20_000) -> list[AgentAction]:
-        """Runs of all commands that did not fail, newest first."""
-        return self._acts(memories, "a.command<>'' AND NOT a.failed", [], limit)
+    def that_worked(self, memories: list[str]) -> list[AgentAction]:
+        """The newest runs of all commands that did not fail, newest first."""
+        return self._acts(memories, "a.command<>'' AND NOT a.failed", [], _MAX_WORKED)
 
     def of_turn(self, agent: str, session: str, turn: str) -> list[AgentAction]:
         """The actions of a turn, in order."""

@@ -15,13 +15,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-#: Its tasks, which an agent that only it knows (``dsh``) has, too.
+#: memsearch's tasks. Its agent ``dsh``, which is unknown here, has settings for them, too.
 _TASKS: dict[str, dict[str, Any]] = {
     "project_review": {"output_file": ".memsearch/PROJECT.md"},
     "user_profile": {"output_file": ".memsearch/USER.md"},
     "memory_to_skill": {"min_occurrences": 3, "paths": []},
 }
-#: What it sets and we don't: key -> its default.
+#: memsearch's settings that have no meaning here: key -> default.
 KEYS: dict[str, Any] = {
     "milvus.collection": "memsearch_chunks",
     "chunking.max_chunk_size": 1500,
@@ -44,7 +44,7 @@ KEYS: dict[str, Any] = {
         }.items()
     },
 }
-#: What names the model of its digests there, the last one first, and here.
+#: memsearch's settings for digests -> ours. Of several for one of ours, the last one counts.
 _COMPACT = {
     "compact.llm_provider": "compact.provider",
     "compact.llm_model": "compact.model",
@@ -54,12 +54,13 @@ _COMPACT = {
     "llm.api_key": "compact.api_key",
     "prompts.compact": "compact.prompt_file",
 }
-#: The keys that a file of its own in a project may set.
+#: memsearch's keys that a project's file may set.
 PROJECT_KEYS = ("milvus.collection", "chunking.max_chunk_size", "chunking.overlap_lines")
-#: What an embedding flag may name; a project is not called so.
+#: The embedding providers that memsearch's flag ``-p`` names.
 PROVIDERS = ("onnx", "openai", "google", "voyage", "jina", "mistral", "ollama", "local")
-#: Types of a provider that it knows beside ours: both speak the protocol of OpenAI.
+#: memsearch's further types of a provider. Both use the protocol of OpenAI.
 PROVIDER_TYPES = ("openai-compatible", "gemini")
+_NOT_RERANKED = "hits are not reranked: on its evaluation set that made most searches worse"
 _SERVER = re.compile(r"(?i)(?:https?|tcp|unix):")
 _GEMINI = "https://generativelanguage.googleapis.com/v1beta/openai"
 _HUB_MODEL = re.compile(r"[\w.-]+/[\w.-]+$")
@@ -79,15 +80,11 @@ def translated(flat: dict[str, Any], known_model: Any) -> tuple[dict[str, Any], 
     for key, value in flat.items():
         if key == "chunking.max_chunk_size" and isinstance(value, int):
             found.setdefault("chunking.max_chars", max(200, min(value, 20_000)))
-        elif (
-            key in _COMPACT and isinstance(value, str) and value and _COMPACT[key] not in flat
-        ):  # ours goes before
+        elif key in _COMPACT and isinstance(value, str) and value and _COMPACT[key] not in flat:
             found[_COMPACT[key]] = _last_of(flat, _COMPACT[key])
         elif key in KEYS:
             if key == "reranker.model" and value:
-                remarks[key] = (
-                    "hits are not reranked: on its evaluation set that made most searches worse"
-                )
+                remarks[key] = _NOT_RERANKED
         elif key == "milvus.uri" and isinstance(value, str) and value and not _SERVER.match(value):
             found[key] = ""
             if not value.endswith("/.memsearch/milvus.db"):
@@ -100,25 +97,22 @@ def translated(flat: dict[str, Any], known_model: Any) -> tuple[dict[str, Any], 
             if value:
                 remarks[key] = "sentence-transformers is not used: the built-in ONNX model is"
         elif key == "embedding.model" and isinstance(value, str) and _HUB_MODEL.match(value):
-            onnx = flat.get("embedding.provider", "onnx") in ("onnx", "local", "")
-            if onnx and not known_model(value):
+            is_onnx = flat.get("embedding.provider", "onnx") in ("onnx", "local", "")
+            is_missing = is_onnx and not known_model(value)
+            if is_missing:
                 remarks[key] = (
                     f"{value} is not here: "
                     "the built-in model is used (`memsearch models list` has others)"
                 )
-                value = ""
-            found[key] = value
+            found[key] = "" if is_missing else value
         elif key.startswith("llm.providers.") and key.endswith(".type"):
-            found[key] = "openai" if value in PROVIDER_TYPES else value or _named(key)
-            if value == "gemini" and f"{key[:-5]}.base_url" not in flat:
-                found[f"{key[:-5]}.base_url"] = _GEMINI
+            found |= _provider_type(key, value, flat)
         elif key.startswith("plugins.") and key.endswith(".summarize.provider") and value == "":
             continue  # the agent's own model there; here nothing is asked before the owner says so
         else:
             found[key.replace("plugins.claude_code.", "plugins.claude-code.")] = value
-    if (
-        isinstance(own := flat.get("prompts.compact"), str) and own
-    ):  # this one of its keys goes before the other, which is ours, too
+    own = flat.get("prompts.compact")
+    if isinstance(own, str) and own:  # takes precedence over `compact.prompt_file`, a key of both
         found["compact.prompt_file"] = own
     return found, remarks
 
@@ -180,7 +174,10 @@ def urges_its_upgrade(home: Path, version: str) -> bool:
     return newest not in ("", version)
 
 
-def _named(key: str) -> str:
-    """Give a provider without a type the type of its name."""
-    name = key.split(".")[2]
-    return name if name in ("openai", "anthropic") else "openai"
+def _provider_type(key: str, value: Any, flat: dict[str, Any]) -> dict[str, Any]:
+    """Translate the type of a provider. A provider without a type has the type of its name."""
+    table, name = key.removesuffix(".type"), key.split(".")[2]
+    of_name = name if name in ("openai", "anthropic") else "openai"
+    found = {key: "openai" if value in PROVIDER_TYPES else value or of_name}
+    needs_address = value == "gemini" and f"{table}.base_url" not in flat
+    return found | ({f"{table}.base_url": _GEMINI} if needs_address else {})

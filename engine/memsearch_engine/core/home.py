@@ -91,7 +91,7 @@ class Home:
     longterm = _Below("longterm")
     #: Searchable copies of the long-term memory, a folder per project; derived.
     longterm_search = _Below("longterm.search")
-    #: The bare git repository with earlier states of the long-term memory.
+    #: The bare git repository with the last consolidated state of the long-term memory.
     #:
     #: It is beside the workspace, because a repository inside it would be the user's own.
     longterm_baseline = _Below("longterm.git")

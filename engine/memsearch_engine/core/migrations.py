@@ -22,6 +22,7 @@ from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.core.home import private
 
 _LEFT_S = 3600.0
+_BUSY_S = 20.0
 _TRY_AGAIN_S = 0.005
 T = TypeVar("T")
 Step = Callable[[sqlite3.Connection], None]
@@ -94,7 +95,7 @@ class OpenedOnce(ABC):
         return self._connection
 
     def close(self) -> None:
-        """Close the connection that writes."""
+        """Close the connection, if it is open."""
         with self._lock:
             if self._connection is not None:
                 self._connection.close()
@@ -162,7 +163,7 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def write_ahead(db: sqlite3.Connection, within_s: float = 20.0) -> None:
+def write_ahead(db: sqlite3.Connection) -> None:
     """Switch *db* to write-ahead logging, so that readers and one writer work at the same time.
 
     Only the first connection to a new file changes anything. Meanwhile SQLite answers SQLITE_BUSY
@@ -170,9 +171,9 @@ def write_ahead(db: sqlite3.Connection, within_s: float = 20.0) -> None:
     c3ref/busy_handler.html). So this tries again.
 
     Raises:
-        sqlite3.Error: the file is no database, or it was in use for *within_s* seconds.
+        sqlite3.Error: the file is no database, or it was in use for 20 seconds.
     """
-    until = time.monotonic() + within_s
+    until = time.monotonic() + _BUSY_S
     while True:
         try:
             db.execute("PRAGMA journal_mode=WAL")
@@ -188,7 +189,8 @@ def bring_up(db: sqlite3.Connection, path: Path, steps: Sequence[Step], backups:
 
     Args:
         db: in autocommit mode; nothing was written to it yet.
-        steps: from an empty file or a file without a number; each step finds out what there is.
+        steps: all steps, oldest first. The first ones may run on an empty file or on one without a
+            number, so each step looks which tables exist.
 
     Raises:
         Unreachable: a newer version wrote it (nothing was changed), or it cannot be written.

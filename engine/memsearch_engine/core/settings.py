@@ -67,9 +67,7 @@ def load(
         try:
             table = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
-            raise SettingsError(
-                f"{path}: not valid TOML: {error}", "correct the file, or move it aside"
-            ) from error
+            raise _no_toml(path, error) from error
         flat, remarks = compatibility.translated(
             flatten(table), lambda model: (home.models / model).is_dir()
         )
@@ -90,6 +88,11 @@ def load(
     for key, value in (overrides or {}).items():
         _put(merged, key, value)
     return _typed(merged, sources, warnings)
+
+
+def _no_toml(path: Path, error: Exception) -> SettingsError:
+    hint = "correct the file, or move it aside"
+    return SettingsError(f"{path}: not valid TOML: {error}", hint)
 
 
 def _fits(key: str, value: Any) -> bool:
@@ -378,9 +381,7 @@ def _write(file: Path, values: dict[str, Any], *, private: bool = False) -> None
     except FileNotFoundError:
         document = tomlkit.document()
     except tomlkit.exceptions.TOMLKitError as error:
-        raise SettingsError(
-            f"{file}: not valid TOML: {error}", "correct the file, or move it aside"
-        ) from error
+        raise _no_toml(file, error) from error
     for key, value in values.items():
         table: Any = document
         *tables, name = _parts(key)

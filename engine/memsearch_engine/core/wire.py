@@ -75,18 +75,9 @@ def call(
     """
     import _socket
 
-    from memsearch_engine.core.local_socket import same_user
-
     peer = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
-        try:
-            paths.check_socket_folder(home)
-            peer.settimeout(_left(end))
-            peer.connect(paths.socket(home))
-        except OSError as error:
-            raise NotRunning(str(error)) from error
-        if not same_user(peer):
-            raise PermissionError(1, "another user's process listens there")
+        _connect(peer, home, end)
         params = {**params, "deadline_s": _left(end)}
         # an older service ends when it learns of a newer client; the next event starts a new one
         calls = [("hello", {"version": __version__}), (method, params)]
@@ -100,6 +91,20 @@ def call(
         return _result(peer, end, limit, same_version)
     finally:
         peer.close()
+
+
+def _connect(peer: _socket.socket, home: str, end: float) -> None:
+    """Connect to the service. Raises NotRunning, and PermissionError if another user listens."""
+    from memsearch_engine.core.local_socket import same_user
+
+    try:
+        paths.check_socket_folder(home)
+        peer.settimeout(_left(end))
+        peer.connect(paths.socket(home))
+    except OSError as error:
+        raise NotRunning(str(error)) from error
+    if not same_user(peer):
+        raise PermissionError(1, "another user's process listens there")
 
 
 def start_service(home: str) -> None:

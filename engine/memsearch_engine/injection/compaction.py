@@ -16,6 +16,7 @@ from memsearch_engine.injection import injection_log, notes
 from memsearch_engine.injection.prompt import PromptInjection
 from memsearch_engine.injection.session_start import fenced, unfenced
 from memsearch_engine.journal.instructions import orders
+from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.origin import Origin
 
 _TURNS = 60
@@ -61,45 +62,46 @@ def carried(
     Returns:
         The injection, and the notes to log.
     """
-    words, numbers = set(analyze.terms(summary)), set(_NUMBER.findall(summary))
-    missing: list[NoteLines] = []
-    paths: dict[str, None] = {}
-    commands: dict[str, None] = {}
+    rows = catalog.of_session(project, *who, _TURNS)  # newest first
     files = notes.NoteFiles(memory, origin)
-    for row in catalog.of_session(project, *who, _TURNS):  # newest first
-        entry = next(iter(files.injectable([row])), None)
-        if entry is None:
-            continue
-        lines = notes.outcome_lines(entry.body)
-        missing.append((row, [line for line in lines if not _is_in(line, words, numbers)]))
-        paths |= dict.fromkeys(
-            path for path in notes.changed_files(entry.body) if path not in summary
-        )
-        turn = turn_of(*who, row.turn)
-        commands |= dict.fromkeys(command for command in _worked(turn) if command not in summary)
+    noted = [(row, entry) for row in rows for entry in files.injectable([row])]
+    commands = dict.fromkeys(
+        command
+        for row, _ in noted
+        for command in _worked(turn_of(*who, row.turn))
+        if command not in summary
+    )
+    changed = (path for _, entry in noted for path in notes.changed_files(entry.body))
+    paths = dict.fromkeys(path for path in changed if path not in summary)
     room = max_tokens - estimate(_HEAD) - _FENCE_TOKENS
     tail = [
         _within("Files touched: ", list(paths), int(_SHARE * room)),
         _within("Commands that worked: ", list(commands)[:_COMMANDS], int(_SHARE * room)),
     ]
-    chosen = _fitting(missing, room - sum(map(estimate, tail)))
+    chosen = _fitting(_missing(noted, summary), room - sum(map(estimate, tail)))
     if not chosen and not any(tail):
         return PromptInjection(
             reason="the summary has it all, or nothing of this session was noted"
         ), []
     body = [f"- {row.time}: {' '.join(lines)} {_name(row)}" for row, lines in reversed(chosen)]
     text, _ = fenced(unfenced(plain("\n".join([_HEAD, *body, *filter(None, tail)]))), home)
-    given = [
-        injection_log.InjectedNote(
-            entry=row.entry_id,
-            tokens=estimate(" ".join(lines)),
-            confidence=1.0,
-            why="of this session",
-            terms=[],
-        )
-        for row, lines in chosen
-    ]
+    given = [_logged(row, estimate(" ".join(lines))) for row, lines in chosen]
     return PromptInjection(text=text, tokens=estimate(text)), given
+
+
+def _logged(row: Row, tokens: int) -> injection_log.InjectedNote:
+    return injection_log.InjectedNote(
+        entry=row.entry_id, tokens=tokens, confidence=1.0, why="of this session", terms=[]
+    )
+
+
+def _missing(noted: list[tuple[Row, Entry]], summary: str) -> list[NoteLines]:
+    """Return each note with its lines that the summary lacks."""
+    words, numbers = set(analyze.terms(summary)), set(_NUMBER.findall(summary))
+    return [
+        (row, [x for x in notes.outcome_lines(entry.body) if not _is_in(x, words, numbers)])
+        for row, entry in noted
+    ]
 
 
 def _fitting(missing: list[NoteLines], room: int) -> list[NoteLines]:

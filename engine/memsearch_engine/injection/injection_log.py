@@ -147,17 +147,9 @@ def record(
         The time of the record, in seconds since 1970.
     """
     now, name = time.time() if at is None else at, digest(text, size=6)
+    who = (agent, session)
     rows = [
-        (
-            agent,
-            session,
-            note.entry,
-            now,
-            note.tokens,
-            note.confidence,
-            note.why,
-            " ".join(note.terms),
-        )
+        (*who, note.entry, now, note.tokens, note.confidence, note.why, " ".join(note.terms))
         for note in notes
     ]
     with using(home, _SCHEMA) as db:
@@ -417,7 +409,7 @@ def note_use(
 
     Args:
         ids: memory ids.
-        kind: a ``cited`` or ``read``.
+        kind: ``cited`` or ``read``.
         turn: the citing turn, or the day of a read.
         at: seconds since 1970; 0 for now.
     """

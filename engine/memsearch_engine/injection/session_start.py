@@ -24,6 +24,7 @@ from memsearch_engine.core.ids import digest
 from memsearch_engine.core.llm.reply import estimate
 from memsearch_engine.core.project_location import author_of, shared_beside
 from memsearch_engine.core.safe_text import plain
+from memsearch_engine.core.settings_schema import RecallSettings
 from memsearch_engine.injection import injection_log
 from memsearch_engine.journal.files import DayFile, count_entries, read_end
 from memsearch_engine.journal.instructions import orders
@@ -43,6 +44,7 @@ _DAYS = 2
 _SHARED = 3  # one line in three is for notes that others shared, if there are own notes
 _BULLETS = ("- ", "* ", "+ ")
 _NO_PROSE = ("#", ">", "|", "`", "~~~", "<", "-", "*", "+", "=")
+_SOURCE = "- Taken from: "
 _LOOKED_AT = 14  # newest files to read; a file without a bullet does not count as a day
 _LINE = 240
 _HINT = "[memsearch] Memory available"
@@ -248,28 +250,30 @@ def _bullets(
             continue
         waiting = set() if entry.id in released else set(orders(entry.body, his_words=False))
         withheld += bool(waiting)
-        begin, whose = (
-            len(found),
-            f"{file.day} {author_label(file.path, entry.marks, today)}" if is_shared else "",
-        )
-        texts = [line.strip() for line in plain(entry.body).splitlines()]
-        texts = [
-            text for text in texts if not (text in waiting or text.startswith("- Taken from: "))
-        ]
-        listed = [text[2:].strip() for text in texts if text.startswith(_BULLETS) and len(text) > 4]
-        # a note without bullets is injected by its first line
-        prose = [text for text in texts if text and not text.startswith(_NO_PROSE)]
-        found.extend(
-            "- " + _clip(f"{whose} {statement}" if whose else statement)
-            for statement in map(unfenced, listed or ([] if waiting else prose[:1]))
-        )
-        if len(found) > begin and (words := outdated.get((entry.id, entry.hash))):
-            found[-1] += f" ({_clip(unfenced(plain(words)))})"
-        if len(found) > begin:
-            ends |= _ends(entry, today)
-            for anchor in entry.anchors:
-                sessions.setdefault(anchor.session, []).extend(found[begin:])
+        whose = f"{file.day} {author_label(file.path, entry.marks, today)} " if is_shared else ""
+        lines = [f"- {_clip(whose + statement)}" for statement in _statements(entry, waiting)]
+        if not lines:
+            continue
+        if words := outdated.get((entry.id, entry.hash)):
+            lines[-1] += f" ({_clip(unfenced(plain(words)))})"
+        ends |= _ends(entry, today)
+        for anchor in entry.anchors:
+            sessions.setdefault(anchor.session, []).extend(lines)
+        found += lines
     return found, withheld
+
+
+def _statements(entry: Entry, waiting: set[str]) -> list[str]:
+    """The bullets of an entry; its first line if it has none.
+
+    Args:
+        waiting: lines that read like orders. They are left out.
+    """
+    texts = [line.strip() for line in plain(entry.body).splitlines()]
+    texts = [text for text in texts if text not in waiting and not text.startswith(_SOURCE)]
+    listed = [text[2:].strip() for text in texts if text.startswith(_BULLETS) and len(text) > 4]
+    prose = [text for text in texts if text and not text.startswith(_NO_PROSE)]
+    return list(map(unfenced, listed or ([] if waiting else prose[:1])))
 
 
 def _ends(entry: Entry, today: date) -> set[str]:
@@ -310,63 +314,66 @@ def unfenced(text: str) -> str:
 def prebuild(
     home: Home,
     memory: str,
-    max_tokens: int,
+    recall: RecallSettings,
     *,
     longterm: str,
-    hint: bool,
     outdated: Outdated = NOTHING,
-    wait_ms: int = 0,
-    carry_ms: int = 0,
-    act_ms: int = 0,
-    sources: Mapping[str, list[int]] | None = None,
+    sources: Mapping[str, list[int]] = MappingProxyType({}),
     problem: str = "",
 ) -> bool:
     """Write the text for the start of a session to the file that hooks print.
 
     Args:
-        problem: a message for the person at the session's start, ``""`` for none.
+        recall: what may be injected. The file tells hooks how long to wait for the service at a
+            prompt, after a context compaction and around an action; with 0 they do not ask it.
         sources: stamps (``core.freshness``) of the other sources, taken before they were read.
-        wait_ms, carry_ms, act_ms: how long a hook waits for notes at a prompt, after a context
-            compaction and around an action; 0: the hook does not ask.
+        problem: a message for the person at the session's start, ``""`` for none.
 
     Returns:
         Whether the file changed in more than its stamps.
     """
-    seen = {**(sources or {}), **freshness.stamps([*_sources(memory), str(home.generation)])}
+    seen = {**sources, **freshness.stamps([*_sources(memory), str(home.generation)])}
     sizes = sorted({agent_registry.agent(name).context_lines for name in agent_registry.live()})
     with closing(Origin(home)) as origin:
         notes = _read(memory, max(sizes), date.today(), origin, outdated)
+    max_tokens = recall.max_tokens if recall.inject else 0
     texts = {
         str(lines): context.text
         for lines in sizes
         if (context := _render(home, notes, lines, max_tokens, longterm)).text
     }
-    name = digest(json.dumps(texts, sort_keys=True), size=6)
-    asks = bool(list_dated(memory))
+    wait_ms = recall.wait_ms if list_dated(memory) else 0
     value: dict[str, Any] = {
-        "id": name,
+        "id": digest(json.dumps(texts, sort_keys=True), size=6),
         "memory": memory,
-        "hint": _HINT if hint and texts else "",
+        "hint": _HINT if recall.hint and texts else "",
         "texts": texts,
-        "wait_ms": wait_ms if asks else 0,
-        "carry_ms": carry_ms if asks else 0,
-        "act_ms": act_ms if asks else 0,
+        "wait_ms": wait_ms * recall.prompt,
+        "carry_ms": 2 * wait_ms * recall.compaction,
+        "act_ms": wait_ms * recall.action,
         "problem": problem,
         "stamps": seen,
         "until": notes.until,
         "own": _kept(notes.own, {row for text in texts.values() for row in text.splitlines()}),
     }
-    path = home.context(memory)
+    return _write(home, value)
+
+
+def _write(home: Home, value: dict[str, Any]) -> bool:
+    """Write a prepared context, and store its texts. Returns whether more than its stamps changed.
+
+    The texts are stored first: a hook may print them as soon as they are in the file.
+    """
+    path = home.context(value["memory"])
     before: object = None
     with contextlib.suppress(OSError, ValueError):
         before = json.loads(path.read_bytes())
-        if before == value:
-            return False
+    if before == value:
+        return False
     is_new = _without_stamps(before) != _without_stamps(value)
-    if texts and is_new:
-        injection_log.store_texts(
-            home, name, {int(count): (text, estimate(text)) for count, text in texts.items()}
-        )
+    if value["texts"] and is_new:
+        texts = {int(count): (text, estimate(text)) for count, text in value["texts"].items()}
+        injection_log.store_texts(home, value["id"], texts)
     Home.put(path, json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
     return is_new
 

@@ -25,6 +25,14 @@ CREATE TABLE IF NOT EXISTS longterm_stood (
 """
 
 
+_ADD = "INSERT OR REPLACE INTO longterm_stood (project, page, id, since) VALUES (?,?,?,?)"
+_REMOVE = (
+    "UPDATE longterm_stood SET until=max(since, ?), text=?"
+    " WHERE project=? AND page=? AND id=? AND until=0"
+)
+_PRUNE = "DELETE FROM longterm_stood WHERE project=? AND until>0 AND until<=?"
+
+
 class Statement(msgspec.Struct, frozen=True):
     """One statement of the long-term memory: an entry of a searchable file.
 
@@ -82,21 +90,12 @@ def record(
             (min(at, pages[page].changed), texts[page].get(name, ""), project, page, name)
             for page, name in went
         ]
+        added = [(project, *key, min(at, now[key].since)) for key in came]
         oldest = at if forget else at - max_days * DAY_S if max_days else 0.0
         with transaction(db):
-            db.executemany(
-                "INSERT OR REPLACE INTO longterm_stood (project, page, id, since) VALUES (?,?,?,?)",
-                [(project, *key, min(at, now[key].since)) for key in came],
-            )
-            db.executemany(
-                "UPDATE longterm_stood SET until=max(since, ?), text=? WHERE project=? AND "
-                "page=? AND id=? AND until=0",
-                removed,
-            )
-            db.execute(
-                "DELETE FROM longterm_stood WHERE project=? AND until>0 AND until<=?",
-                (project, oldest),
-            )
+            db.executemany(_ADD, added)
+            db.executemany(_REMOVE, removed)
+            db.execute(_PRUNE, (project, oldest))
 
 
 def drop(home: Home, project: str) -> None:

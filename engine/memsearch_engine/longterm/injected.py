@@ -153,7 +153,6 @@ def prepare(home: Home, memory: str, project: str) -> bool:
     """
     seen = freshness.stamps([str(home.config)])
     settings = load(home)
-    recall = settings.recall
     place = Project(project, "", "", os.path.dirname(os.path.dirname(memory)), memory)
     sources = [str(home.longterm / name) for name in ("", workspace.SUMMARY, workspace.NOTES)]
     with contextlib.suppress(MemsearchError):
@@ -162,13 +161,9 @@ def prepare(home: Home, memory: str, project: str) -> bool:
     return prebuild(
         home,
         memory,
-        recall.max_tokens if recall.inject else 0,
+        settings.recall,
         longterm=_text(home, settings, memory, project),
-        hint=recall.hint,
-        wait_ms=recall.wait_ms if recall.prompt else 0,
-        carry_ms=2 * recall.wait_ms if recall.compaction else 0,
-        act_ms=recall.wait_ms if recall.action else 0,
-        outdated=outdated(home, project) if recall.inject else {},
+        outdated=outdated(home, project) if settings.recall.inject else {},
         sources=seen,
         problem=_missing_key(settings),
     )

@@ -90,21 +90,34 @@ def run(
                 stop=stop,
                 clock=clock,
             )
-        if phase == 1:
-            return report
-        if any(job.is_running(clock()) for job in Jobs(home).all("extract").values()):
-            # the process that reads the last session consolidates, so that all sessions go into the
-            # same change
-            report.consolidated = consolidate.ConsolidationResult(
-                "skipped", "sessions are being read by another process"
-            )
-        elif not (stop and stop()):
-            if progress:
-                progress("consolidating", 0, 0)
-            report.consolidated = consolidate.run(
-                home, settings, force=not background, pinned=pinned, stop=stop, clock=clock
+        if phase in (0, 2):
+            report.consolidated = _consolidated(
+                home, settings, not background, pinned, progress, stop, clock
             )
     return report
+
+
+def _consolidated(
+    home: Home,
+    settings: Settings,
+    force: bool,
+    pinned: set[str],
+    progress: extract.Progress | None,
+    stop: Callable[[], bool] | None,
+    clock: Callable[[], float],
+) -> consolidate.ConsolidationResult | None:
+    """Consolidate; None if the run is stopped.
+
+    The process that reads the last session consolidates, so that all sessions go into one change.
+    """
+    if any(job.is_running(clock()) for job in Jobs(home).all("extract").values()):
+        why = "sessions are being read by another process"
+        return consolidate.ConsolidationResult("skipped", why)
+    if stop and stop():
+        return None
+    if progress:
+        progress("consolidating", 0, 0)
+    return consolidate.run(home, settings, force=force, pinned=pinned, stop=stop, clock=clock)
 
 
 def check_models(settings: Settings, phase: int) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import time
 from collections.abc import Callable, Iterator
 
 import msgspec
@@ -97,7 +96,6 @@ def distill(
     provider: str = "",
     model: str = "",
     stop: Callable[[], bool] = lambda: False,
-    clock: Callable[[], float] = time.time,
 ) -> SkillDraftResult:
     """Have skills drafted from recurring procedures; see ``Drafting``.
 
@@ -120,7 +118,7 @@ def distill(
             "--provider NAME",
         )
     drafting = _SkillDrafting(
-        home, settings, project, name, task, provider=provider, model=model, stop=stop, clock=clock
+        home, settings, project, name, task, provider=provider, model=model, stop=stop
     )
     return drafting.run(force=force)
 

@@ -84,7 +84,7 @@ class Candidate(msgspec.Struct):
         state: ``new``, ``installed``, ``update ready`` (the draft has changed since it was
             installed), ``edited`` (the installed copy has changed).
         installed: the folders into which this home has installed it.
-        gone, overtaken: its notes that do not exist any more, and those that a newer note
+        gone, superseded: its notes that do not exist any more, and those that a newer note
             supersedes.
         problems: the errors that the specification's validator found.
         is_strange: this home did not draft it: it came with a clone, or from memsearch.

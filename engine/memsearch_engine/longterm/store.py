@@ -331,14 +331,13 @@ class SessionMemoryUsage(msgspec.Struct):
     title: str
 
 
-def overview(home: Home, unused_days: float, now: float = 0.0) -> list[SessionMemoryUsage]:
+def overview(home: Home, unused_days: float) -> list[SessionMemoryUsage]:
     """Return every session memory with its use, age, and the days of its forgetting and deletion.
 
     Args:
         unused_days: the days without use after which a memory is forgotten.
-        now: seconds since 1970; 0 for the current time.
     """
-    now = now or time.time()
+    now = time.time()
     uses, pinned = totals(home), pinned_ids(home)
     rows = []
     for memory in SessionMemories(home).all():

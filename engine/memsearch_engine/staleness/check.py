@@ -67,10 +67,12 @@ class Checker:
     """Compares the notes of one project, for one run.
 
     Args:
-        root: of the work tree.
+        root: the folder of the work tree.
         tracked: path -> (mtime, size) from git's index.
-        modules: paths of submodules. known: all commits of branches, by first digits. branches:
-            existing and former branches.
+        modules: paths of submodules.
+        report: called with a step, and the numbers of finished and of all units.
+        is_known: whether a branch has a commit, by its first digits; None if that is unknown.
+        branch: the state of a branch (``Branches.state``).
     """
 
     def __init__(

@@ -258,9 +258,7 @@ class Branches:
                 unsure = True
             elif differs:
                 return "unmerged"
-        if unsure:
-            return ""
-        return "merged" if changed else "merged" if not own else ""
+        return "merged" if not unsure and (changed or not own) else ""
 
     def has_commit(self, name: str) -> bool | None:
         """Whether a branch or tag has a commit (first digits); None if unknown or ambiguous."""

@@ -393,7 +393,7 @@ def names_in(text: bytes) -> np.ndarray:
     """Return hashes of a text's identifiers that are no plain words.
 
     Returns:
-        uint32 of shape (n,), unique; None if it is not a text.
+        uint32 of shape (n,), unique; empty if it is not a text.
     """
     if b"\0" in text[:8000]:
         return np.zeros(0, dtype=np.uint32)

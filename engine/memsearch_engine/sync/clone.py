@@ -15,7 +15,7 @@ import re
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +96,7 @@ class Clone:
         self._seal: Seal | None = None
         self._names: dict[str, str] = {}
         self._trees: dict[str, dict[str, str]] = {}
-        self._opened: Any = None  # a dulwich Repo: its types say less than is so
+        self._opened: Any = None  # a dulwich Repo, whose type annotations are incomplete
 
     def close(self) -> None:
         """Close the repository."""
@@ -167,20 +167,12 @@ class Clone:
         """
         if shutil.which("git") is None:
             raise Unreachable("git is not installed", "sync carries notes with it; install git")
-        env = {name: value for name, value in os.environ.items() if not _FOREIGN.match(name)}
-        env |= {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "GIT_DIR": str(self._made())}
-        for word in words:
-            env |= network.exemption(
-                word, env
-            )  # git asks the proxy for a server on this machine, too
-        if "GIT_SSH" not in env and not self._has_ssh:
-            env.setdefault("GIT_SSH_COMMAND", "ssh -oBatchMode=yes -oConnectTimeout=20")
         options = [part for name, value in _SAFE.items() for part in ("-c", f"{name}={value}")]
         limit = (*_LIMITED, str(max_bytes // 512)) if max_bytes else ()
         try:
             git = subprocess.Popen(
                 [*limit, "git", *options, *words],
-                env=env,
+                env=self._environment(words),
                 cwd=self.path,
                 umask=0o077,
                 stdin=subprocess.DEVNULL,
@@ -212,20 +204,26 @@ class Clone:
             )
         return output.decode("utf-8", "replace")
 
+    def _environment(self, words: Sequence[str]) -> dict[str, str]:
+        env = {name: value for name, value in os.environ.items() if not _FOREIGN.match(name)}
+        env |= {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "GIT_DIR": str(self._made())}
+        for word in words:  # otherwise git asks the proxy for a server on this machine
+            env |= network.exemption(word, env)
+        if "GIT_SSH" not in env and not self._has_ssh:
+            env.setdefault("GIT_SSH_COMMAND", "ssh -oBatchMode=yes -oConnectTimeout=20")
+        return env
+
     @functools.cached_property
     def _has_ssh(self) -> bool:
         """Whether the owner's git configuration sets an ssh command."""
-        words = ["git", "config", "--get", "core.sshCommand"]
-        return (
-            subprocess.run(
-                words,
-                capture_output=True,
-                stdin=subprocess.DEVNULL,
-                cwd=self.home.root,
-                check=False,
-            ).returncode
-            == 0
+        found = subprocess.run(
+            ["git", "config", "--get", "core.sshCommand"],
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            cwd=self.home.root,
+            check=False,
         )
+        return found.returncode == 0
 
     def _made(self) -> Path:
         """Create the repository beside its place first: the process may die meanwhile."""

@@ -33,6 +33,9 @@ _MAX_BYTES = 64 * 1024 * 1024
 _AT_ONCE, _BYTES_AT_ONCE = 1_000, 20_000_000
 
 
+_SCRUBBED_TWICE = "a turn of {} was scrubbed in two places: each has its own text of it"
+
+
 class Exchanged(msgspec.Struct):
     """The result of a round.
 
@@ -89,15 +92,9 @@ def exchange(
             done.turns[path] = now, theirs
             if ours and theirs == name_of(ours):
                 continue
-            if ours and theirs and now != had and theirs != was:
-                wins = _ours_wins(ours, data)
-            else:
-                wins = bool(ours) and (not theirs or theirs == was)
+            wins = _ours_wins(ours, data, now != had, theirs not in ("", was))
             if wins is None:
-                who = name[0] if name else ""
-                done.problems.append(
-                    f"a turn of {who} was scrubbed in two places: each has its own text of it"
-                )
+                done.problems.append(_SCRUBBED_TWICE.format(name[0] if name else ""))
             elif wins:
                 clone.put(tree, path, ours)
                 done.sent += 1
@@ -105,11 +102,16 @@ def exchange(
             elif (turn := _turn(data, path)) is None:
                 done.problems.append(f"{path} on the remote is no conversation: it is left alone")
             else:
-                archive.put(without_secrets(turn, home), at=_when(turn))
                 done.received += 1
-                stored = archive.digests([(turn.agent, turn.session, turn.turn)])
-                done.turns[path] = next(iter(stored.values()), ""), theirs
+                done.turns[path] = _archived(archive, turn, home), theirs
     return done
+
+
+def _archived(archive: Archive, turn: Turn, home: Home) -> str:
+    """Archive a received turn. Returns its digest here."""
+    archive.put(without_secrets(turn, home), at=_when(turn))
+    stored = archive.digests([(turn.agent, turn.session, turn.turn)])
+    return next(iter(stored.values()), "")
 
 
 def _packed(archive: Archive, name: TurnName, home: Home) -> bytes:
@@ -136,14 +138,20 @@ def _when(turn: Turn) -> float:
     return time.time()
 
 
-def _ours_wins(ours: bytes, theirs: bytes) -> bool | None:
-    """Whether our version wins after both sides changed.
+def _ours_wins(ours: bytes, theirs: bytes, here: bool, there: bool) -> bool | None:
+    """Whether our version wins.
 
-    The version with more redactions wins, otherwise the longer one.
+    A side that did not change loses. If both changed, the version with more redactions wins,
+    otherwise the longer one.
+
+    Args:
+        here, there: whether our and their side changed.
 
     Returns:
         None if each side redacted something that the other has.
     """
+    if not (ours and here and there):
+        return bool(ours) and not there
     one, other = set(_TAKEN_OUT.findall(ours)), set(_TAKEN_OUT.findall(theirs))
     if one == other:
         return (len(ours), ours) > (len(theirs), theirs)

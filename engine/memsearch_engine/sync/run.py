@@ -77,7 +77,7 @@ def sync(
         stop: called before each file is written; True ends the round with ``Away``.
 
     Raises:
-        Refused: see there.
+        Refused: the remote was rewritten or is not ours, or a secret would be sent.
         NoKey: the remote is encrypted, and the key is missing.
         Away: the remote can't be reached.
         Unreachable: another process syncs, or a file can't be written.

@@ -36,7 +36,7 @@ def key_file(home: Home) -> Path:
 
 
 def make_key(home: Home) -> Path:
-    """A new key where there is none. Raises UsageError where the library is missing."""
+    """Create the key if there is none. Raises UsageError if the library is missing."""
     path = key_file(home)
     if not path.exists():
         _age()
@@ -74,7 +74,7 @@ class Seal:
 
     @property
     def name(self) -> str:
-        """What tells this key from another one, and says nothing else of it."""
+        """A name that identifies the key. The key cannot be computed from it."""
         return hashlib.sha256(b"memsearch key\0" + self._secret).hexdigest()[:32]
 
     def close(self, data: bytes) -> bytes:
@@ -82,7 +82,7 @@ class Seal:
         return bytes(self._age.encrypt(self._made(data) + data, [self._identity.to_public()]))
 
     def open(self, data: bytes) -> bytes:
-        """Raises NoKey."""
+        """Decrypt a file's content. Raises NoKey."""
         try:
             text = bytes(self._age.decrypt(data, [self._identity]))
         except self._age.DecryptError as error:

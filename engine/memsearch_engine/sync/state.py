@@ -94,22 +94,22 @@ class SyncDatabase:
         )
 
     def machine(self) -> str:
-        """A name that this home has for good."""
+        """The permanent name of this home."""
         if not (name := self.get(_MACHINE)):
             self.put(_MACHINE, name := uuid.uuid4().hex)
         return name
 
-    # -- what the files hold
+    # -- what the files contain
 
     def applied_commits(self) -> dict[str, tuple[str, str]]:
-        """Project -> (the folder that takes part, the commit that its files hold)."""
+        """Project -> (the folder that takes part, the commit that its files contain)."""
         return {
             row[0]: (row[1], row[2])
             for row in self._db.execute("SELECT project, root, base FROM sync_held")
         }
 
     def taken(self) -> dict[str, tuple[str, int]]:
-        """Path -> (the commit that its file holds, the change that wrote it or 0)."""
+        """Path -> (the commit that its file contains, the change that wrote it or 0)."""
         return {
             path: (base, seq)
             for path, base, seq in self._db.execute("SELECT path, base, seq FROM sync_taken")
@@ -129,7 +129,7 @@ class SyncDatabase:
         self._db.execute(query, (path, base, seq, path))
 
     def drop(self, path: str) -> None:
-        """The file was not written after all: it holds what it held before."""
+        """Record that a file was not written: it contains what it contained before."""
         with transaction(self._db):
             self._db.execute("DELETE FROM sync_taken WHERE path=? AND before IS NULL", (path,))
             self._db.execute(
@@ -144,7 +144,7 @@ class SyncDatabase:
         }
 
     def record_turns(self, turns: dict[str, tuple[str, str]]) -> None:
-        """Both sides have these now."""
+        """Record the turns that both sides have now."""
         with transaction(self._db):
             rows = [(path, *pair) for path, pair in turns.items()]
             self._db.executemany(
@@ -152,7 +152,7 @@ class SyncDatabase:
             )
 
     def settled(self, commit: str, done: dict[str, str], pins: dict[str, str]) -> None:
-        """The files of these projects hold a commit now, but for *pins*; as in Offer."""
+        """Record that the files of projects contain a commit now; the arguments as in Offer."""
         with transaction(self._db):
             rows = [(project, root, commit) for project, root in done.items()]
             self._db.executemany(
@@ -165,24 +165,23 @@ class SyncDatabase:
             )
 
     def offer(self, value: Offer) -> None:
-        """Remember what is pushed before it is: nobody may live to see that it arrived."""
+        """Record a push before it begins: the process may end before it records the result."""
         self.put("offer", msgspec.json.encode(value).decode())
 
     def offered(self) -> Offer | None:
-        """Return the offer that waits for the owner's answer, or None."""
+        """The commit whose push may not have been recorded; None if there is none."""
         with contextlib.suppress(msgspec.DecodeError):
             return msgspec.json.decode(self.get("offer"), type=Offer)
         return None
 
     def forget(self) -> None:
-        """Begin anew with the remote: nothing of it is known to be here."""
+        """Forget which content of the remote is here, as with a new remote."""
         with transaction(self._db):
             self._db.execute("DELETE FROM sync_values WHERE name IN ('offer', 'seen')")
             self._db.execute("DELETE FROM sync_held")
             self._db.execute("DELETE FROM sync_taken")
-            self._db.execute(
-                "UPDATE sync_turns SET blob=''"
-            )  # what this machine has forgotten stays so
+            # a turn that this machine has deleted is not fetched again
+            self._db.execute("UPDATE sync_turns SET blob=''")
 
     def leave(self) -> None:
         """Forget everything about remotes, except which folder is which project elsewhere."""
@@ -232,7 +231,7 @@ def opened(home: Home) -> Iterator[SyncDatabase]:
 
 
 def due(state: SyncDatabase, every_minutes: float) -> bool:
-    """Whether the next round's time has come: later and later while it fails, up to four hours."""
+    """Whether the next round is due. After each failure the pause doubles, up to four hours."""
     last = state.last()
     failed = int(state.get("failed") or 0)
     if last is None:

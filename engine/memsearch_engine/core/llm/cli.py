@@ -19,7 +19,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import IO, Any, ClassVar
 
 import msgspec
 
@@ -171,10 +171,6 @@ def _run(
     edits: bool,
 ) -> Reply:
     asks, program = _command_line(agent, edits=edits)
-    # imported here: otherwise every command that writes a note would pay for TLS
-    from memsearch_engine.core import network
-
-    network.check(os.path.basename(program))
     with (
         tempfile.TemporaryDirectory(prefix="memsearch-", ignore_cleanup_errors=True) as private,
         tempfile.TemporaryFile() as asked,
@@ -202,10 +198,8 @@ def _run(
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)  # with everything that it started
             process.wait()
-        out.seek(0)
-        complaints.seek(0)
-        printed = out.read(_MAX_ANSWER).decode("utf-8", "replace")
-        words = complaints.read(_MAX_ANSWER).decode("utf-8", "replace").strip() or printed.strip()
+        printed = _whole(out)
+        words = _whole(complaints).strip() or printed.strip()
     if process.returncode:
         asks.complained(printed)
         raise ModelError(
@@ -217,12 +211,21 @@ def _run(
     return Reply(answer, given or estimate(system + text), made or estimate(answer), given > 0)
 
 
+def _whole(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read(_MAX_ANSWER).decode("utf-8", "replace")
+
+
 def _command_line(agent: str, *, edits: bool) -> tuple[AgentCli, str]:
     """Return the command line of an agent, and the absolute path of its program.
 
     Raises:
         ModelError: it cannot be asked, or not for what is wanted.
+        Offline: nothing may leave this machine.
     """
+    # imported here: otherwise every command that writes a note would pay for TLS
+    from memsearch_engine.core import network
+
     part = agent_registry.part(agent, "cli")
     if part is None:
         raise ModelError(
@@ -234,6 +237,7 @@ def _command_line(agent: str, *, edits: bool) -> tuple[AgentCli, str]:
     asks: AgentCli = part.Cli()
     if edits and not asks.edits_files:
         raise ModelError(f"{agent} can't be kept to one folder", again=False)
+    network.check(os.path.basename(program))
     return asks, os.path.abspath(program)
 
 

@@ -73,10 +73,7 @@ def complete(
     body = _body(known.type, model, system, question, schema)
     spent: list[tuple[int, int, bool]] = []
     for limit in (max_tokens, max_tokens * _MORE_ROOM):
-        if "max_completion_tokens" in body:
-            body["max_completion_tokens"] = limit
-        else:
-            body["max_tokens"] = limit
+        body["max_completion_tokens" if "max_completion_tokens" in body else "max_tokens"] = limit
         answer = _post_as_known(known, body, llm.timeout_s)
         try:
             text, whole = _text(known.type, answer), not _was_cut(known.type, answer)
@@ -86,9 +83,8 @@ def complete(
             ) from error
         spent.append(tokens_of(answer, system + question, text))
         if whole or once:
-            return Reply(
-                text, sum(s[0] for s in spent), sum(s[1] for s in spent), all(s[2] for s in spent)
-            )
+            given, made, counted = zip(*spent)
+            return Reply(text, sum(given), sum(made), all(counted))
     raise ModelError(
         f"the answer of {provider} was cut after {limit} tokens", again=False, billed=True
     )

@@ -39,7 +39,7 @@ Search = Callable[[str, int], Answer]
 class DigestNote(msgspec.Struct, frozen=True):
     """A note that a digest is made from.
 
-    ``overtaken``: the day of a newer note that supersedes it; '' if none does.
+    ``superseded``: the day of a newer note that supersedes it; '' if none does.
     """
 
     day: str

@@ -162,11 +162,8 @@ def plan(
         REVIEW: review or (now + timedelta(days=REVIEW_DAYS)).isoformat(),
     }
     found = []
-    there = (
-        []
-        if for_pack
-        else [(file.path, entry) for file, entries in shared_files(scope) for entry in entries]
-    )
+    files = () if for_pack else shared_files(scope)
+    there = [(file.path, entry) for file, entries in files for entry in entries]
     mine = scope.journal.origin.those((entry.raw for _, entry in there), WRITTEN)
     places = {entry.id: path for path, entry in there if entry.raw in mine}
     for path, entry in notes:
@@ -181,18 +178,9 @@ def plan(
             continue
         copy, replaced = _copied(scope, entry, marks)
         lines = lines_of(copy)
-        existing = None if for_pack else _existing_copy(to, shared.shared_id(entry.id))
-        change = ShareChange.NEW
-        if existing is not None:
-            change = (
-                ShareChange.SAME if _is_same_copy(existing, lines, review) else ShareChange.CHANGED
-            )
         (new,) = parse("\n".join(lines).encode()).entries
-        found.append(
-            Planned(
-                entry.id, new.title, day, by, "" if for_pack else to, change, "", lines, replaced
-            )
-        )
+        change, to = (ShareChange.NEW, "") if for_pack else (_change(new, to, review), to)
+        found.append(Planned(entry.id, new.title, day, by, to, change, "", lines, replaced))
     return sorted(found, key=lambda one: (one.day, one.lines[:1]))
 
 
@@ -361,19 +349,15 @@ def without_private(text: str, roots: list[str]) -> str:
     return text
 
 
-def _existing_copy(path: str, name: str) -> Entry | None:
-    return read_day_or_empty(path).find(name)
-
-
-def _is_same_copy(existing: Entry, lines: list[str], review: str) -> bool:
-    """Whether a copy would stay unchanged: the same text, and no other day of review."""
-    (new,) = parse("\n".join(lines).encode()).entries
+def _change(new: Entry, path: str, review: str) -> ShareChange:
+    """What the copy *new* changes in the file *path*. Another day of review is a change."""
+    existing = read_day_or_empty(path).find(new.id)
+    if existing is None:
+        return ShareChange.NEW
     same_marks = all(existing.marks.get(name) == new.marks.get(name) for name in _COPIED)
-    return (
-        text_key(existing) == text_key(new)
-        and same_marks
-        and (not review or existing.marks.get(REVIEW) == review)
-    )
+    same_review = not review or existing.marks.get(REVIEW) == review
+    is_same = text_key(existing) == text_key(new) and same_marks and same_review
+    return ShareChange.SAME if is_same else ShareChange.CHANGED
 
 
 def _since(scope: Scope, entry: Entry, note: Entry | None) -> str:
