@@ -344,10 +344,8 @@ def _timeline_tool(server: MCPServer, memories: Memories) -> None:
     ) -> Annotated[CallToolResult, Notes]:
         """What happened on a day, in a range of days, or to a file; newest first."""
         memory = await _run(memories.of, roots, project)
-        found = await _run(
-            answers.timeline, memory, day or since, day or until, path, limit, tokens
-        )
-        return _result(found)
+        first, last = day or since, day or until
+        return _result(await _run(answers.timeline, memory, first, last, path, limit, tokens))
 
 
 def _adding_tools(server: MCPServer, memories: Memories) -> None:
@@ -496,16 +494,12 @@ async def _ask(
 def _resources(server: MCPServer, memories: Memories) -> None:
     @server.resource("memsearch://day/{day}", title="A day's notes", mime_type="text/markdown")
     async def a_day(day: str, ctx: Context) -> str:
-        return await _read(
-            memories, lambda memory: answers.day_text(memory, day), f"memsearch://day/{day}"
-        )
+        return await _read(memories, f"day/{day}", lambda m: answers.day_text(m, day))
 
     @server.resource("memsearch://note/{id}", title="A note", mime_type="text/markdown")
     async def a_note(id: str, ctx: Context) -> str:
         return await _read(
-            memories,
-            lambda memory: answers.open_note(memory, id, 0, 8000).memory,
-            f"memsearch://note/{id}",
+            memories, f"note/{id}", lambda m: answers.open_note(m, id, 0, 8000).memory
         )
 
     @server.resource(
@@ -516,18 +510,19 @@ def _resources(server: MCPServer, memories: Memories) -> None:
     async def a_conversation(id: str, ctx: Context) -> str:
         return await _read(
             memories,
-            lambda memory: answers.open_conversation(memory, id, "", 1, 0, 8000).memory,
-            f"memsearch://conversation/{id}",
+            f"conversation/{id}",
+            lambda m: answers.open_conversation(m, id, "", 1, 0, 8000).memory,
         )
 
     @server.resource(
         "memsearch://long-term", title="What new sessions get", mime_type="text/markdown"
     )
     async def long_term() -> str:
-        return await _read(memories, lambda memory: memory.context().text, "memsearch://long-term")
+        return await _read(memories, "long-term", lambda memory: memory.context().text)
 
 
-async def _read(memories: Memories, read: Callable[[Memory], str], uri: str) -> str:
+async def _read(memories: Memories, path: str, read: Callable[[Memory], str]) -> str:
+    uri = f"memsearch://{path}"
     if not memories.is_at_home:
         raise ResourceNotFoundError(
             f"{uri}: this client works in another folder: ask by the tools, which know it"
