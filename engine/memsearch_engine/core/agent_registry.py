@@ -242,10 +242,8 @@ AGENTS = {
             # not in a folder of that name, but directly in the folder that its variable names
             sessions_variable="PI_CODING_AGENT_SESSION_DIR",
             also_called=("pi-agent", "pi-coding-agent"),
-            session_marks=(
-                "PI_SESSION_ID",
-                "PI_SESSION_FILE",
-            ),  # only these: other variables with this beginning name its folders
+            # only these: other variables with this beginning name its folders
+            session_marks=("PI_SESSION_ID", "PI_SESSION_FILE"),
             injected_in=(b'"customType":"memsearch"',),
             compacted=(b'{"type":"compaction"',),
             shell_marks=("PI_CODING_AGENT", "PI_SESSION_ID"),

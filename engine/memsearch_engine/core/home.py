@@ -132,9 +132,8 @@ class Home:
         """
         import tempfile  # 10 ms
 
-        path.parent.mkdir(
-            mode=0o700, exist_ok=True
-        )  # and none above it: a home that was removed is not made again
+        # without parents: a home that was removed is not made again
+        path.parent.mkdir(mode=0o700, exist_ok=True)
         fd, temporary = tempfile.mkstemp(dir=path.parent, prefix=".")
         try:
             with open(fd, "wb") as out:

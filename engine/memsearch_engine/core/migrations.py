@@ -198,9 +198,8 @@ def bring_up(db: sqlite3.Connection, path: Path, steps: Sequence[Step], backups:
     """
     if _known(layout_of(db), path, steps) == len(steps):
         return
-    with transaction(
-        db
-    ):  # waits for another process that does the same; then there may be nothing left to do
+    # this waits for another process that does the same; then there may be nothing left to do
+    with transaction(db):
         layout = _known(layout_of(db), path, steps)
         if layout < len(steps) and tables_of(db):
             _keep(path, backups, layout)
@@ -238,7 +237,7 @@ def _keep(path: Path, backups: Path, layout: int) -> None:
     target = backups / f"{path.name}.layout{layout}"
     if target.exists():
         return
-    for left in backups.glob(f".{target.name}.*"):  # by a process that was killed over it
+    for left in backups.glob(f".{target.name}.*"):  # of a process that was killed
         with contextlib.suppress(OSError):
             if time.time() - left.stat().st_mtime > _LEFT_S:
                 left.unlink()

@@ -69,9 +69,8 @@ def home_root() -> str:
         from pathlib import Path
 
         root = str(Path(root).expanduser())
-    return os.path.normpath(
-        os.path.join(user_home(), root)
-    )  # a relative one is not meant for each folder anew
+    # a relative path is below the user's home, whatever the current folder is
+    return os.path.normpath(os.path.join(user_home(), root))
 
 
 def context(root: str, memory: str) -> str:
@@ -132,8 +131,9 @@ def lock(
         make: create a missing file.
         wait_s: seconds to wait while another process or thread holds it.
 
-    Returns: A descriptor that holds the lock until it is closed or the process ends; None if the
-        lock is taken.
+    Returns:
+        A descriptor that holds the lock until it is closed or the process ends; None if the lock
+        is taken.
 
     Raises:
         OSError: the file cannot be opened.

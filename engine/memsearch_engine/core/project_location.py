@@ -38,10 +38,10 @@ def _find(cwd: str, home_root: str) -> tuple[str, str, str]:
     home_root = os.path.realpath(home_root)
     git_root, common = _git(start)
     root = git_root or _marked(start, home_root) or start
-    if root == os.sep:  # nobody's project, and everybody's ancestor
+    if root == os.sep:  # it is above all projects, and none itself
         return root, os.path.join(home_root, "root-project", "memory"), common
     override = os.environ.get("MEMSEARCH_DIR")
-    # where the owner names a folder, a link is his word; in a project it may have come with a clone
+    # the owner may name a link; a link in a project may have come with a clone
     base = (
         os.path.realpath(os.path.expanduser(override)) if override else os.path.join(root, MARKER)
     )
@@ -128,10 +128,8 @@ def _git(start: str) -> tuple[str, str]:
     for folder in _ancestors(start):
         dot = os.path.join(folder, ".git")
         if os.path.islink(dot):
-            return (
-                folder,
-                "",
-            )  # git makes none: it would make this folder a part of somebody's project
+            # git makes no such link, which would make this folder a part of another project
+            return folder, ""
         if os.path.isdir(dot) and os.path.exists(os.path.join(dot, "HEAD")):
             return folder, dot
         if os.path.isfile(dot):

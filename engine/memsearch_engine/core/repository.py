@@ -248,7 +248,7 @@ def current_branch(folder: str) -> str:
     git = os.path.join(folder, ".git") if folder else ""
     try:
         if git and not os.path.isdir(git):
-            git = git_folder(folder, git)  # '' where a stranger's file names somebody else's
+            git = git_folder(folder, git)  # '' if the file names a folder that does not point back
         head = _line(os.path.join(git, "HEAD")) if git else ""
     except OSError:
         return ""
@@ -301,7 +301,7 @@ def came_along(path: str) -> bool:
             entry.name == name
             for entry in read_index(io.BytesIO(safe_files.read(index, _MAX_INDEX)))
         )
-    except Exception:  # a made-up index may break its reader in any way
+    except Exception:  # a forged index may raise any error
         return True
 
 

@@ -249,13 +249,13 @@ def type_name(hint: Any) -> str:
     return str(hint.__name__)
 
 
-#: What a ``provider`` may say beside a name under ``llm.providers``; who summarises, also
-#: ``extractive``.
+#: Values of a ``provider`` that need no table under ``llm.providers``. For summaries,
+#: ``extractive`` is another one.
 _WITHOUT_PROVIDER = ("", "native", *agent_registry.names())
 
 
 def _nameless_models(settings: Settings) -> list[str]:
-    """Who was chosen to be asked, but is described nowhere."""
+    """Return a warning for each chosen provider without a table under ``llm.providers``."""
     chosen = {
         "capture.summarize": settings.capture.summarize.provider,
         "longterm.extract": settings.longterm.extract.provider,
@@ -307,9 +307,8 @@ def set_values(home: Home, raw: dict[str, str]) -> dict[str, Any]:
         is_known = is_type and text in compatibility.PROVIDER_TYPES
         values[key] = text if is_known else _parse_value(key, text, hint)
     home.ensure()
-    _write(
-        Path(os.path.realpath(home.config)), values, private=True
-    )  # the owner may keep it elsewhere
+    # the owner may keep the file elsewhere, behind a link
+    _write(Path(os.path.realpath(home.config)), values, private=True)
     return values
 
 

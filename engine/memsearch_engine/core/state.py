@@ -68,12 +68,12 @@ def _begin_origin(db: sqlite3.Connection) -> None:
 
 
 def _drop_proposals(db: sqlite3.Connection) -> None:
-    """The first version kept decided proposals, too, in a table of its own."""
+    """Delete the table in which the first version stored decided proposals."""
     db.execute("DROP TABLE IF EXISTS longterm_proposals")
 
 
 def _forget_untold(db: sqlite3.Connection) -> None:
-    """Texts were kept when they were built; only those that a session was given are of use."""
+    """Delete texts that no session was given. An earlier version stored all texts it built."""
     if {"injected_texts", "injections"} <= tables_of(db):
         db.execute("DELETE FROM injected_texts WHERE id NOT IN (SELECT text_id FROM injections)")
 
@@ -95,8 +95,8 @@ def _begin_states(db: sqlite3.Connection) -> None:
         db.execute("INSERT OR IGNORE INTO origin_unread (memory) SELECT memory FROM project_paths")
 
 
-#: Of all rooms' tables, in the order in which the layouts came. Rooms make their own tables
-#: (``CREATE … IF NOT EXISTS``) after it.
+#: The migration steps of all tables, oldest first. After them, each caller of ``connect`` creates
+#: its own tables (``CREATE … IF NOT EXISTS``).
 _STEPS = (_begin_origin, _drop_proposals, _forget_untold, _begin_states)
 
 

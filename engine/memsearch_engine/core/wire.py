@@ -129,9 +129,8 @@ def spawn_service(home: str) -> int:
         *(mark for agent in agent_registry.everyone() for mark in agent.session_marks),
     )
     environment = {name: value for name, value in os.environ.items() if not name.startswith(marks)}
-    if (
-        sys.flags.ignore_environment
-    ):  # nor does what we start take modules from the variables of an agent's user
+    # this process ignores Python's variables, so the service must not use them either
+    if sys.flags.ignore_environment:
         environment = {
             name: value for name, value in environment.items() if not name.startswith("PYTHON")
         }

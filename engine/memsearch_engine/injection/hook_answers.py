@@ -38,8 +38,8 @@ _INPUT_KEYS = (
 )
 _OUTPUT_KEYS = ("stdout", "stderr", "llmContent", "text_result_for_llm")
 _MIN_PROMPT = 10
-_PREPARE_S = 1.0  # that a start waits for a context that is made anew
-#: Bytes of a line in which it says what it is: its first, or those right before the fence.
+_PREPARE_S = 1.0  # seconds that a session start waits for a new context
+#: Bytes that show the kind of a line: its first ones, and those right before the fence.
 _LINE_HEAD, _LINE_NEAR = 8192, 64
 _LOOK_S = 0.5
 _LOOKED_THROUGH = 64 * 1024 * 1024  # bytes of a transcript, from its end
@@ -122,8 +122,8 @@ class HookAnswers:
             text = without_lines(text, own)
         self._session_began(payload, str(context.get("id") or "") if text else "")
         found = [text] if isinstance(text, str) and text else []
-        # where the agent stores nothing that is injected at a start, a session that was compacted
-        # lacks it again whenever it goes on
+        # if the agent does not store what is injected at a start, a compacted session lacks it
+        # each time it is resumed
         source, known = payload.get("source"), self._known
         is_compacted = source == "compact" or (
             source == "resume"
@@ -142,7 +142,7 @@ class HookAnswers:
         """
         payload, ready = self._payload, self._ready()
         texts: list[str] = []
-        # the plugin of an agent whose sessions branch knows both of the branch that it is on
+        # if an agent's sessions can branch, its plugin knows both values for the current branch
         has_context, is_compacted = payload.get("told"), payload.get("compacted")
         if not isinstance(has_context, bool):
             has_context = not ready.get("texts") or self._has_context(
@@ -210,7 +210,7 @@ class HookAnswers:
                 return {}
             params["output"] = output[-_MAX_PROMPT:]
         found = self._ask("around", params, wait_s) or {}
-        # as the agent calls the event: it may inject only after what ours injects before
+        # the agent's own name of the event: some agents inject only after an action
         named = payload.get("hook_event_name")
         return _found(named if isinstance(named, str) else event, found, ready)
 
@@ -313,7 +313,7 @@ class HookAnswers:
                     head += data[max(line, at - _LINE_NEAR) : at]
                     if any(mark in head for mark in known.injected_in):
                         return True
-                    at = data.rfind(_FENCE, oldest, line)  # a line once, however often it says so
+                    at = data.rfind(_FENCE, oldest, line)  # each line once
         except (OSError, ValueError):  # not there, or empty
             pass
         return False

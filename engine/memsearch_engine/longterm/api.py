@@ -183,7 +183,7 @@ class LongTerm(ScopePart):
             UsageError: the text is not allowed in the document.
         """
         done = review.decide(self._home, verdict, numbers, text=text, proposal_id=proposal)
-        self._refresh_injected()
+        injected.refresh(self._home)
         return done
 
     def reopen(self, before: Proposal, numbers: Iterable[int]) -> bool:
@@ -216,7 +216,7 @@ class LongTerm(ScopePart):
                 )
             store.restore(found.id)
             count = 1
-        self._refresh_injected()
+        injected.refresh(self._home)
         return count
 
     def set_mode(self, agent: str, session: str, mode: Literal["enabled", "disabled"]) -> None:
@@ -236,8 +236,5 @@ class LongTerm(ScopePart):
         from memsearch_engine.longterm import pipeline
 
         backup = pipeline.clear(self._home)
-        self._refresh_injected()
-        return backup
-
-    def _refresh_injected(self) -> None:
         injected.refresh(self._home)
+        return backup

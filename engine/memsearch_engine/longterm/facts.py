@@ -84,9 +84,8 @@ def remember(home: Home, fact: str, *, project: str = "", name: str = "", by: st
     """
     from memsearch_engine.secrets.scan import redact
 
-    text = " ".join(
-        redact(plain(fact), home)[0].split()
-    )  # a secret over several lines is recognized only before the lines are joined
+    # a secret over several lines is recognized only before the lines are joined
+    text = " ".join(redact(plain(fact), home)[0].split())
     text = redact(text, home)[0].replace("<!--", "<!\u200b--")
     text = text.replace("<memsearch-memory", "<memsearch_memory").replace(
         "</memsearch-memory", "</memsearch_memory"

@@ -39,9 +39,8 @@ LEASE_S = 600.0
 BEAT_S = 60.0
 RETRY_S = 3600.0
 TRIES = 3
-_SLACK_S = (
-    60.0  # tolerated clock difference in seconds; a larger one means that the clock was set back
-)
+#: Tolerated clock difference in seconds. A larger one means that the clock was set back.
+_SLACK_S = 60.0
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS longterm_jobs (
   kind TEXT NOT NULL, key TEXT NOT NULL,\

@@ -151,9 +151,8 @@ def all_of(
                     continue
                 candidate.of_consolidation = metas is not None
                 candidate.is_strange = metas is None and hash_of(candidate.text) not in ours
-                if (
-                    name not in found or not candidate.is_strange
-                ):  # a skill from outside must not replace another one
+                # a skill from outside must not replace another one
+                if name not in found or not candidate.is_strange:
                     found[name] = candidate
     return [found[name] for name in sorted(found)]
 
@@ -195,13 +194,8 @@ def _read(folder: Path, meta_file: Path, state_of: Callable[[str], str] | None) 
 def _meta(file: Path) -> _Meta:
     try:
         return msgspec.json.decode(safe_files.read(file, _MAX_FILE), type=_Meta)
-    except (
-        OSError,
-        msgspec.DecodeError,
-        ValueError,
-        RecursionError,
-    ):  # it may have come with a clone
-        return _Meta()
+    except (OSError, ValueError, msgspec.DecodeError, RecursionError):
+        return _Meta()  # the file may have come with a clone, and contain anything
 
 
 def _described(text: str) -> str:

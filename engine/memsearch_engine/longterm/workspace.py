@@ -351,9 +351,8 @@ class Baseline:
                 repo.refs[Ref(_MAIN)] = found
                 repo.refs.set_symbolic_ref(Ref(b"HEAD"), Ref(_MAIN))
             self.clear()
-            os.rename(
-                made, self.path
-            )  # if killed before this: the next run treats everything as new, nothing as done
+            # if the process is killed before this, the next run treats everything as new
+            os.rename(made, self.path)
 
     def clear(self) -> None:
         """Delete the baseline."""

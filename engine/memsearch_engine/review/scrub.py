@@ -402,9 +402,8 @@ def _clean(home: Home, place: SecretHolder, forms: Forms) -> None:
     if place.kind == "index" or "longterm.git" in path.parts:
         return  # deleted or rebuilt as a whole
     try:
-        path = path.with_name(
-            path.name.removesuffix("-wal").removesuffix("-shm")
-        )  # part of a database
+        # a log belongs to its database
+        path = path.with_name(path.name.removesuffix("-wal").removesuffix("-shm"))
         if place.kind == "evidence" and path.name == "turns.db":
             _clean_evidence(home, forms)
         elif path.name.endswith(".tar.gz"):
@@ -419,14 +418,10 @@ def _clean(home: Home, place: SecretHolder, forms: Forms) -> None:
                     replace(str(path), data, clean)
                     if place.kind == "notes":
                         _decide(home, path, data, clean)
-                if place.kind != "notes" and forms.count(
-                    os.fsencode(path.name)
-                ):  # the owner chooses the names of note files
-                    path.rename(
-                        path.with_name(
-                            os.fsdecode(forms.replaced(os.fsencode(path.name), b"redacted"))
-                        )
-                    )
+                name = os.fsencode(path.name)
+                # the owner chooses the names of note files
+                if place.kind != "notes" and forms.count(name):
+                    path.rename(path.with_name(os.fsdecode(forms.replaced(name, b"redacted"))))
     except (OSError, sqlite3.Error) as error:
         raise Unreachable(
             f"{path} can't be cleaned: {error}", "mend that and run the same command again"

@@ -274,9 +274,8 @@ class Trust:
             entry, day = _shared_entry(target), day_of(target.path)
             is_wrong = bool(origin.contradicting([_unchanged_entry(target)], day))
             if entry is None or entry.marks.get("trust") in UNTRUSTED:
-                word = (
-                    RELEASED if entry is None else None
-                )  # trust in a shared note is stored in this home
+                # trust in a shared note is stored in this home
+                word = RELEASED if entry is None else None
                 entry = self._scope.journal.mark(
                     self._scope.memory_of(target.path), target, "trust", word
                 )

@@ -27,7 +27,7 @@ _MAX_MOVES = 20
 _MAX_VERSIONS = 40  # of files that had a symbol, in which its definition is looked for
 _MAX_LOOSE, _MAX_FILE = 20_000, 512 * 1024
 _PLAIN = re.compile(r"[\w@+./-]{1,200}")
-#: What in a work tree is nobody's own text.
+#: Folders of a work tree with files that nobody in the project wrote.
 _MADE = frozenset(
     ".git .hg .memsearch node_modules .venv venv __pycache__ .tox .nox "
     ".mypy_cache .ruff_cache .pytest_cache target dist build .next .gradle "
@@ -115,10 +115,8 @@ class Checker:
         return found
 
     def _one(self, reference: Reference, note: DatedReferences) -> ReferenceState:
-        if note.confirmed and reference.kind in (
-            "commit",
-            "branch",
-        ):  # nobody knows when those went
+        # it is unknown when a commit or a branch vanished
+        if note.confirmed and reference.kind in ("commit", "branch"):
             return _fresh(reference)
         return {
             "file": self._file,
@@ -291,7 +289,7 @@ class Checker:
                     key=lambda found: found.day,
                 )
                 return msgspec.structs.replace(first, path=f"{name}/", to=f"{to}/")
-        return _unknown(reference)  # here and there
+        return _unknown(reference)  # its files moved to several folders
 
     def _below(self, name: str) -> list[str]:
         prefix = name + "/"
@@ -331,7 +329,7 @@ class Checker:
             if any(os.path.basename(v.path) not in _MANIFESTS for v in self._lives[blob])
         )
         if self._loose is None or not is_defined or self._may_stand(name, lives):
-            return _unknown(reference)  # a library's, say, that nobody uses any more
+            return _unknown(reference)  # for example, of a library that is not used any more
         return self._at(reference, "gone", latest.path, latest.end or 0)
 
     def _may_stand(self, name: str, lives: list[Presence]) -> bool:
@@ -497,7 +495,7 @@ def _defines(text: bytes, name: str) -> bool:
         rf"\bfunc[ \t]*\([^()\n]*\)[ \t]*{word}",
         rf"^[ \t]*(?:[\w$<>\[\],?*&]+[ \t]+){{0,4}}{word}[ \t]*\([^;\n]*\)[^;\n]*\{{[ \t]*$",
     )
-    # line by line, none of them long: what a repository has may be made to keep a pattern busy
+    # only short lines: a repository may contain lines that make a pattern slow
     lines = [
         line
         for line in text.decode("utf-8", "replace").split("\n")
@@ -564,7 +562,7 @@ def _scripts(text: bytes) -> set[str] | None:
     return set(scripts) if isinstance(scripts, dict) else set()
 
 
-#: Programs that are given a file to run, and how that ends.
+#: Programs that run a file -> the endings of such files.
 _RUNS = {
     **dict.fromkeys(("bash", "sh", "zsh"), (".sh",)),
     **dict.fromkeys(("python", "python3", "pytest", "uv", "poetry"), (".py",)),

@@ -38,7 +38,7 @@ from memsearch_engine.staleness.past import Past, walk
 from memsearch_engine.staleness.references import find
 
 _MAX_INDEX = 256 * 1024 * 1024
-#: Seconds of work, and bytes of its own: a repository may be made to want more.
+#: Limits of CPU seconds and of memory in bytes: a malicious repository may need more.
 _LIMITS = ((resource.RLIMIT_CPU, 1800), (resource.RLIMIT_DATA, 3 << 30))
 
 
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def _end_with_asker() -> None:
-    os.read(0, 1)  # it keeps its end open as long as it waits
+    os.read(0, 1)  # the process that asked keeps its end open while it waits
     os._exit(1)
 
 
@@ -112,7 +112,7 @@ def answer(asked: StalenessQuestion, report: Any) -> StalenessAnswer:
                 for note, references, findings in zip(asked.notes, found, checker.check(notes))
             ],
         )
-    except Exception as error:  # a damaged or a made-up repository: dulwich has many words for it
+    except Exception as error:  # a damaged or forged repository raises errors of many types
         what = str(error) or type(error).__name__
         return _nothing(asked, found, f"its repository can't be read ({what})")
     finally:
@@ -139,7 +139,7 @@ def _tracked(common_dir: str) -> tuple[dict[str, tuple[float, int]], set[str]]:
         entries = list(
             read_index(io.BytesIO(safe_files.read(os.path.join(common_dir, "index"), _MAX_INDEX)))
         )
-    except Exception:  # a made-up index may break its reader in any way
+    except Exception:  # a forged index may raise any error
         return {}, set()
     files = {
         entry.name.decode("utf-8", "replace"): (_seconds(entry.mtime), entry.size)
@@ -216,13 +216,13 @@ class Branches:
         if name in self._merged_by_name or (tip is not None and tip in self._mainline):
             return "merged"
         if tip is None or tip not in self._store or self._cut:
-            return ""  # in a history that was cut, nobody knows where it began
+            return ""  # a shallow history does not show where the branch began
         return self._by_content(tip)
 
     def _by_content(self, tip: bytes) -> str:
         """Whether the main line has each file of a branch: it was squashed, picked or rebased."""
         if self.current != self.main:
-            return ""  # the history that is kept is another line's
+            return ""  # the stored history is that of another branch
         base = next(
             (
                 commit
@@ -251,7 +251,7 @@ class Branches:
                 differs = not any(
                     version.blob == bytes.fromhex(side.sha.decode()) for version in versions
                 )
-            # what the main line changed, too, may have the branch's change in it
+            # a file that the main line changed, too, may contain the branch's change
             if differs and (
                 after < 0 or any(v.first > after or (v.end or 0) > after for v in versions)
             ):

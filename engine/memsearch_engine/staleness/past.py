@@ -41,10 +41,8 @@ _DAY_S = 86400.0
 #: How much of the history before the oldest note is read, so that one that is a little older needs
 #: no new reading.
 _EARLIER_S = 30 * _DAY_S
-_LIKE_ENOUGH, _MAX_PAIRED = (
-    60,
-    200,
-)  # git's own: a rename keeps 60 % of a file; files of one commit that are compared
+#: As in git: a rename keeps 60 % of a file, and at most 200 files of a commit are compared.
+_LIKE_ENOUGH, _MAX_PAIRED = 60, 200
 _TELLING_SIZE = 64  # bytes: smaller files are alike by chance
 _MAX_BLOB = 512 * 1024
 _AT_ONCE = 500  # commits, or contents, between two writes
@@ -194,9 +192,7 @@ class Past:
         A file with several candidates maps to itself.
         """
         found: dict[bytes, bytes] = {}
-        if (
-            len(went) * len(came) > _MAX_PAIRED**2
-        ):  # more than are compared: nobody knows where one went
+        if len(went) * len(came) > _MAX_PAIRED**2:  # too many to compare: the moves are unknown
             found = {path: path for path in went}
         same_name = {os.path.basename(path) for path in came}
         detector = RenameDetector(self._store, rename_threshold=_LIKE_ENOUGH, max_files=_MAX_PAIRED)
@@ -294,7 +290,7 @@ class Past:
             return (
                 found.data if isinstance(found, Blob) and found.raw_length() <= _MAX_BLOB else b""
             )
-        except Exception:  # one that is damaged, or blown up: dulwich has many words for it
+        except Exception:  # damaged or too large: dulwich raises errors of many types
             return b""
 
     def is_opaque(self, blob: bytes) -> bool:
@@ -352,7 +348,7 @@ class Past:
         wanted = {
             v.blob for path, versions in self.files.items() if counts(path) for v in versions
         } - known
-        todo = sorted(wanted)  # in no order that packs have, and each is read once
+        todo = sorted(wanted)  # each content is read once, so the order of packs does not matter
         for done in range(0, len(todo), _AT_ONCE):
             report("symbols", done, len(todo))
             with self._db:

@@ -17,7 +17,7 @@ _MAX_TEXT = 20_000  # characters
 _CODE = re.compile(r"`([^`\n]{2,200})`")
 _COMMENT = re.compile(r"<!--.{0,2000}?-->", re.S)
 _SENTENCE = re.compile(r"\n|(?<=[.;!?])\s+")
-#: Words of a sentence that says itself that what it names went, moved or is no more what it was.
+#: Words of a sentence that itself reports a removal, a move or a change.
 _TELLS = re.compile(
     r"\b(?:remov\w+|delet\w+|drop(?:s|ped|ping)?|gone|renam\w+|mov(?:e|ed|"
     r"es|ing)|replac\w+|retir\w+|no longer|used to|instead of|rather than"
@@ -35,7 +35,7 @@ _SUFFIX = (
     "thrift|toml|yaml|yml|json|jsonc|json5|ini|cfg|conf|env|xml|html|css|scss"
     "|sass|less|md|mdx|rst|txt|adoc|tf|hcl|nix|gradle|cmake|mk|lock|csv|tsv|j2|tmpl|tcss"
 )
-# of a path; bounded, as all that is repeated here: notes may say anything, at any length
+# a part of a path; all repetitions are bounded, because notes may contain any text
 _PART = r"[\w@+.-]{1,120}"
 _BEFORE, _AFTER = r"(?<![\w/.@:~\\=?&%${}+-])", r"(?![\w/\\=-]|\.\w)"
 _PATH = re.compile(
@@ -45,7 +45,7 @@ _PATH = re.compile(
     rf"(?:{_PART}/){{1,40}}\.[A-Za-z][\w-]+){_AFTER}"
     rf"|{_BEFORE}(?P<folder>(?:\.{{0,2}}/)?(?:{_PART}/){{1,40}})(?![\w*.\\=])",
 )
-_HALF = re.compile(r"/[^\s/`.]+ $")  # of a path with a space in it: what comes is its rest
+_HALF = re.compile(r"/[^\s/`.]+ $")  # the beginning of a path with a space; the rest follows
 _URL = re.compile(r"\b\w+://\S+")
 _NAME = r"[A-Za-z_$][\w$]*"
 _QUALIFIED = re.compile(rf"(?:{_NAME}(?:\.|::|#|->))*({_NAME})(\(.{{0,60}}\))?")
@@ -108,9 +108,8 @@ def _in(sentence: str) -> Iterator[Reference]:
     for span in _CODE.finditer(sentence):
         yield from _in_code(span[1].strip(), named_commits)
     prose = _URL.sub(" ", _CODE.sub(" ", sentence))
-    yield from (
-        path for path in _paths(prose) if "/" in path.name or not path.name.endswith(".js")
-    )  # Node.js, Vue.js
+    # Node.js and Vue.js are no files
+    yield from (p for p in _paths(prose) if "/" in p.name or not p.name.endswith(".js"))
     for match in _IN_PROSE.finditer(prose):
         yield Reference("setting" if _UPPER.fullmatch(match[1]) else "symbol", match[1])
     if named_commits:
@@ -126,7 +125,7 @@ def _in_code(code: str, named_commits: bool) -> Iterator[Reference]:
     if _COMMIT.fullmatch(code) and (named_commits or len(code) in (7, 8, 40)):
         yield Reference("commit", code)
         return
-    # "my runner.py" and "src/my runner.py" are one name each, in which no part is meant
+    # no part of a name with a space counts, such as "my runner.py" or "src/my runner.py"
     paths = [path for path in _paths(code) if " " not in code or "/" in path.name]
     if paths:
         yield from paths
@@ -151,7 +150,7 @@ def _paths(text: str) -> Iterator[Reference]:
         if _HALF.search(text[max(0, match.start() - 200) : match.start()]):
             continue
         if match["folder"] and path.count("/") < 2 and not path.startswith("./"):
-            path = path if len(path) > 3 else ""  # "a/": no folder is called so in prose
+            path = path if len(path) > 3 else ""  # "a/" in prose is no folder
         path = path.removeprefix("./")
         if path and ".." not in path.split("/") and not path.startswith("//"):
             yield Reference("file", path)

@@ -42,9 +42,9 @@ _SAFE = {
 #: ignored, so that the program says why it failed.
 _LIMITED = ("/bin/sh", "-c", 'trap "" XFSZ; ulimit -f "$0" && exec "$@"')
 _TOO_LARGE = os.strerror(errno.EFBIG)
-#: What a new clone would not change.
+#: Errors that a new clone would not remedy.
 _NO_DAMAGE = tuple(map(os.strerror, (errno.ENOSPC, errno.EDQUOT, errno.EACCES)))
-#: What git's caller may not decide for our clone: a hook of a project's has these set.
+#: Environment variables that would redirect git from our clone. A hook of a project has them set.
 _FOREIGN = re.compile(
     r"GIT_(?:DIR|WORK_TREE|INDEX_FILE|OBJECT_DIRECTORY|"
     r"ALTERNATE_OBJECT_DIRECTORIES|COMMON_DIR|NAMESPACE|CONFIG.*)$"

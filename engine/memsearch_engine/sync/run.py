@@ -374,9 +374,8 @@ class _Round:
                 own = {(e.id, text_key(e)) for e in ours if origin.is_own(e.raw, known.memory)}
                 own |= {(e.id, text_key(e)) for e in theirs if key_of(e.raw) not in there}
                 origin.wrote(e.raw for e in entries if (e.id, text_key(e)) in own)
-                wrong = origin.contradicting(
-                    entries, day_of(file.path)
-                )  # the other machines' owner is asked, too
+                # the owner is asked on the other machines, too
+                wrong = origin.contradicting(entries, day_of(file.path))
                 strange |= {
                     key_of(e.raw)
                     for e in entries

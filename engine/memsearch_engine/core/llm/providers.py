@@ -21,13 +21,9 @@ __all__ = ["ModelError", "Reply", "complete", "configured", "post", "tokens_of"]
 
 _BASES = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com/v1"}
 _RETRIABLE = (408, 409, 425, 429, 500, 502, 503, 504, 529)
-#: not a refusal, whatever the message names; some servers answer an unknown field with 500
-_OTHER_REASONS = (
-    401,
-    403,
-    408,
-    429,
-)
+#: Status codes that refuse no field, whatever the message names. Some servers answer an unknown
+#: field with 500.
+_OTHER_REASONS = (401, 403, 408, 429)
 _MAX_ANSWER = 4 * 1024 * 1024
 _MORE_ROOM = 4  # factor of the token limit for the second try after an answer was cut
 #: Words in an error -> the field of the request that is refused. For ``max_tokens`` a server names

@@ -412,9 +412,8 @@ def checked(home: Home, text: str, notes: list[DigestNote]) -> Digest:
         elif _BULLET.match(line):
             unsourced += 1
         lines.append(line)
-    clean = redact("\n".join(lines).strip("\n"), home)[
-        0
-    ]  # again: a removed citation can join the parts of a secret
+    # again: a removed citation can join the parts of a secret
+    clean = redact("\n".join(lines).strip("\n"), home)[0]
     return Digest(clean, list(sources), unsourced, dropped)
 
 
@@ -517,9 +516,8 @@ def _shown(home: Home, notes: list[DigestNote]) -> str:
         )
         if note.superseded:
             head += f" (a newer note, of {note.superseded}, replaces this)"
-        body = redact(plain(note.entry.body), home)[
-            0
-        ]  # before the cut: half a secret is not recognized
+        # before the cut: half a secret is not recognized
+        body = redact(plain(note.entry.body), home)[0]
         shown.append(f"{head}\n{body[:_MAX_ANSWER]}")
     text = re.sub(r"(?i)<(\s*/?\s*notes)", "<\u200b\\1", redact("\n\n".join(shown), home)[0])
     return f"<notes>\n{text}\n</notes>"

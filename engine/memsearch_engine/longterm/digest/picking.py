@@ -243,8 +243,8 @@ def outline(
 
     Args:
         rareness: rates how rare the words of a line are among all notes. Lines that recur with
-            other
-            names and numbers are removed first, then those with the lowest rating, then the oldest.
+            other names and numbers are removed first, then those with the lowest rating, then the
+            oldest.
     """
     found: dict[str, list[str]] = {kind: [] for kind in ORDER}
     seen: set[str] = set()
@@ -261,9 +261,8 @@ def outline(
     plain = {line: _plain(line) for lines in found.values() for line in lines}
     alike = Counter(plain.values())
     worth = {line: (-alike[words], rareness(words)) for line, words in plain.items()}
-    worst = {
-        kind: iter(sorted(lines, key=worth.__getitem__)) for kind, lines in found.items()
-    }  # stable sort: equal lines are in the order of time, oldest first
+    # a stable sort: of lines with equal worth, the oldest comes first
+    worst = {kind: iter(sorted(lines, key=worth.__getitem__)) for kind, lines in found.items()}
     gone: set[str] = set()
     left = {kind: len(lines) for kind, lines in found.items()}
     size = {line: estimate(line) + 1 for line in plain}
