@@ -85,10 +85,10 @@ def share(
     """Notes for the project's team, in `.memsearch/shared/`: copies without secrets and without
     paths of this machine.
 
-    They are committed and reviewed like any other file of the project. Whoever has it finds them,
-    and their agents get them, under the name of their author, in sessions without a person and in
-    CI, too; what reads like an instruction to agents waits in each reader's review. `memsearch
-    undo` takes a share back.
+    They are committed and reviewed like any other file of the project. Everyone who has the project
+    finds them. Their agents get them under the author's name, also in CI and in sessions without a
+    person. A note that reads like an instruction to agents waits in each reader's review.
+    `memsearch undo` takes a share back.
     """
     memory, wanted = engine.Memory(), bool(names or query)
     sharing = memory.sharing

@@ -44,11 +44,16 @@ _OWN = (
 
 @dataclass
 class Found:
-    """Where a note comes from. ``trust``: '' or why it is quarantined; ``overtaken_by``: the id of
-    the note that supersedes it; ``later``: the id of a note of a later conversation on its topic,
-    which is current where the two differ; ``stale``: what that it names is gone from the
-    repository, or elsewhere; ``unmerged``: its branch, where that was never merged; ``author``: who
-    shared it with the team, '' for the project's own notes.
+    """A note in an answer: where it comes from, and what is known about it.
+
+    Attributes:
+        trust: why it is quarantined; '' if it is not.
+        overtaken_by: the id of the note that supersedes it.
+        later: the id of a note of a later conversation on its topic, which is current where the
+            two differ.
+        stale: which of its references is gone from the repository or has moved.
+        unmerged: its branch if that was never merged.
+        author: who shared it with the team; '' for the project's own notes.
     """
 
     id: str
@@ -69,8 +74,12 @@ class Found:
 
 @dataclass
 class Notes:
-    """``memory``: the text of the notes, fenced; ``left_out``: how many more there are; ``remark``:
-    what to know of the answer as a whole.
+    """Notes in an answer.
+
+    Attributes:
+        memory: their text, fenced.
+        remark: a remark on the whole answer.
+        left_out: the number of further notes.
     """
 
     memory: str
@@ -81,8 +90,11 @@ class Notes:
 
 @dataclass
 class Opened:
-    """A note or a part of a conversation: ``memory`` is its text, fenced. ``go_on``: what to
-    pass as ``start`` for the rest, None at its end.
+    """A note or a part of a conversation.
+
+    Attributes:
+        memory: its text, fenced.
+        go_on: the value of ``start`` for the rest; None at the end.
     """
 
     memory: str

@@ -1,9 +1,9 @@
 """At a prompt: inject the few notes that are relevant to it, within a budget, once per session.
 
-A note is injected if it is probably relevant (``judge``), this home wrote it or its owner released
-it, no line of it addresses an agent, its marks allow it, and no newer note supersedes it. Of a
-conversation of several turns, the lines are injected that settle the topic of the note
-(``outcome``).
+A note is injected if it is probably relevant (``judge``), and this home wrote it or its owner
+released it. No line of it may address an agent, its marks must allow it, and no newer note may
+supersede it. Of a conversation of several turns, the lines are injected that settle the topic of
+the note (``outcome``).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """At a session's start: the text is prepared by the service, printed by the hook and logged.
 
-The text has a fence of its own, so that it can be recognised and removed where a reply or a
-transcript repeats it: injected memory must never be captured as a new note.
+The text has a fence of its own. By the fence it is recognised and removed where a reply or a
+transcript repeats it, because injected memory must never be captured as a new note.
 """
 
 from __future__ import annotations

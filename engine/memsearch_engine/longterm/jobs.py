@@ -4,10 +4,12 @@ A process claims a job in one immediate transaction and proves the claim by a to
 lease while it works. After the lease has expired, another process may take the job over, which
 costs the job one of its tries. A process without a valid lease cannot finish a job.
 
-States: ``running``, ``done``, ``error``. A job that was never claimed has no row. Kinds:
-``extract`` (key: agent and session; the watermark is the session's modification time),
-``consolidate`` (one for all), ``project_review``, ``user_profile`` and ``memory_to_skill`` (key:
-the project; the watermark is the last change of its notes).
+States: ``running``, ``done``, ``error``. A job that was never claimed has no row.
+
+Kinds: ``extract`` has a job for each session. Its key is the agent and the session, and its
+watermark is the session's modification time. ``consolidate`` has one job. ``project_review``,
+``user_profile`` and ``memory_to_skill`` have a job for each project. The watermark is the last
+change of its notes.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Writes the long-term memory as files that the index reads, so that searches find it.
 
-Each project has a folder in the home with the statements for it and for all projects: accepted
-bullets of MEMORY.md, remembered facts, summaries of the consolidated sessions, and the accepted
-lines of PROJECT.md and USER.md. The files are derived from the workspace. The journal refuses to
-edit them, and they contain nothing that was forgotten.
+Each project has a folder in the home with the statements for it and for all projects. They are
+accepted bullets of MEMORY.md, remembered facts, summaries of the consolidated sessions, and the
+accepted lines of PROJECT.md and USER.md. The files are derived from the workspace. The journal
+refuses to edit them, and they contain nothing that was forgotten.
 """
 
 from __future__ import annotations

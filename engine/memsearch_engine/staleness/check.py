@@ -1,8 +1,8 @@
 """Compares names in notes with the repository's history and work tree.
 
-A name is stale only if the history has it at the time of the note, or soon after (a turn's work is
-committed later), and neither the last commit nor the work tree has it. A name that exists is fresh,
-whatever it was.
+A name is stale only if two things are true. The history has it at the time of the note, or soon
+after, because a turn's work is committed later. Neither the last commit nor the work tree has it. A
+name that exists is fresh, whatever it was.
 """
 
 from __future__ import annotations
