@@ -31,7 +31,8 @@ from memsearch_engine import Home, Unreachable
 from pydantic import ValidationError
 
 from memsearch_tui.mcp_server.client_process import are_there
-from memsearch_tui.mcp_server.server import build, here
+from memsearch_tui.mcp_server.memories import here
+from memsearch_tui.mcp_server.server import build
 
 _App = Callable[[Any, Any, Any], Awaitable[None]]
 

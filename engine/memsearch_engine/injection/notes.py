@@ -11,6 +11,7 @@ import msgspec
 from memsearch_engine.core.llm.reply import estimate
 from memsearch_engine.core.project_location import author_of
 from memsearch_engine.core.safe_text import plain
+from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.rows import Row
 from memsearch_engine.injection.session_start import is_injectable
 from memsearch_engine.journal.files import read_day_or_empty
@@ -18,7 +19,7 @@ from memsearch_engine.journal.instructions import orders
 from memsearch_engine.journal.model import Document, Entry
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.journal.shared import WRITTEN
-from memsearch_engine.search.supersession.listing import Supersession
+from memsearch_engine.search.supersession.listing import Overrides, Supersession, of_note
 
 _LIST_SIGN = re.compile(r"^\s*[-*+]\s+")
 #: Lines of an extractive note that say what was asked or touched, not the outcome.
@@ -85,6 +86,19 @@ def mark_withheld(
         msgspec.structs.replace(pair, waits=not files.injectable([pair.newer]))
         for pair in amendments
     ]
+
+
+def newer_versions(
+    catalog: Catalog, overrides: Overrides, project: str, name: str, memory: str, origin: Origin
+) -> list[Supersession]:
+    """The valid pairs in which a newer note supersedes the note *name*.
+
+    Args:
+        project: the project's identity.
+        memory: the project's memory folder.
+    """
+    pairs = mark_withheld(of_note(catalog, overrides, project, name), memory, origin)
+    return [pair for pair in pairs if pair.is_effective and pair.older.entry_id == name]
 
 
 def is_injected(entry: Entry, text: str) -> bool:

@@ -28,7 +28,7 @@ from memsearch_engine.core.settings import Settings
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.rows import Row
 from memsearch_engine.injection.injection_log import cited
-from memsearch_engine.injection.notes import NoteFiles, mark_withheld
+from memsearch_engine.injection.notes import NoteFiles, newer_versions
 from memsearch_engine.journal.disk import locked
 from memsearch_engine.journal.instructions import orders
 from memsearch_engine.journal.model import Entry
@@ -38,7 +38,6 @@ from memsearch_engine.longterm.extract import PURPOSE, prompt
 from memsearch_engine.longterm.facts import facts
 from memsearch_engine.longterm.jobs import NOTHING_TO_DO, Claim, Jobs, Refusal
 from memsearch_engine.longterm.store import SCHEMA, SessionMemories, SessionMemory
-from memsearch_engine.search.supersession import listing
 from memsearch_engine.search.supersession.listing import read_overrides
 
 COOLDOWN_S = 6 * 3600.0
@@ -109,27 +108,21 @@ def superseded(home: Home, memories: list[SessionMemory]) -> dict[str, list[str]
     if catalog is None:
         return {}
     found: dict[str, list[str]] = {}
-    with contextlib.closing(catalog):
-        spoken, sessions = (
-            read_overrides(home),
-            {(memory.agent, memory.session): memory.id for memory in memories},
-        )
-        folders = {project.id: project.memory for project in _known(home)}
-        with contextlib.closing(Origin(home)) as origin:
-            for memory in memories:
-                for row in catalog.of_session(memory.project, memory.agent, memory.session, _NOTES):
-                    pairs = listing.of_note(catalog, spoken, memory.project, row.entry_id)
-                    folder = folders.get(memory.project, "")
-                    if not pairs or origin.arrived(folder, _current(folder, origin, row), row.path):
-                        continue  # the note's author is free to claim any session
-                    for pair in mark_withheld(pairs, folder, origin):
-                        later = sessions.get((pair.newer.agent, pair.newer.session))
-                        if pair.is_effective and pair.older.entry_id == row.entry_id and later:
-                            line = (
-                                "overtaken: "
-                                f"{row.day} {row.title} | by [mem:{later}], {pair.newer.day}"
-                            )
-                            found.setdefault(memory.id, []).append(" ".join(line.split()))
+    overrides = read_overrides(home)
+    sessions = {(memory.agent, memory.session): memory.id for memory in memories}
+    folders = {project.id: project.memory for project in _known(home)}
+    with contextlib.closing(catalog), contextlib.closing(Origin(home)) as origin:
+        for memory in memories:
+            project, folder = memory.project, folders.get(memory.project, "")
+            for row in catalog.of_session(project, memory.agent, memory.session, _NOTES):
+                pairs = newer_versions(catalog, overrides, project, row.entry_id, folder, origin)
+                if not pairs or origin.arrived(folder, _current(folder, origin, row), row.path):
+                    continue  # the note's author is free to claim any session
+                for pair in pairs:
+                    if later := sessions.get((pair.newer.agent, pair.newer.session)):
+                        by = f"by [mem:{later}], {pair.newer.day}"
+                        line = f"overtaken: {row.day} {row.title} | {by}"
+                        found.setdefault(memory.id, []).append(" ".join(line.split()))
     return found
 
 

@@ -20,13 +20,12 @@ import msgspec
 from memsearch_engine.core.errors import NotFound, Unreachable, UsageError
 from memsearch_engine.core.llm.reply import estimate
 from memsearch_engine.index.rows import Row
-from memsearch_engine.injection.notes import NoteFiles, clipped, mark_withheld, outcome_lines
+from memsearch_engine.injection.notes import NoteFiles, clipped, newer_versions, outcome_lines
 from memsearch_engine.journal.files import day_of
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.search.dates import parse_date
 from memsearch_engine.search.hits import Answer
 from memsearch_engine.search.scope import Scope
-from memsearch_engine.search.supersession import listing
 from memsearch_engine.search.supersession.listing import read_overrides
 
 _FOUND = 200  # maximum notes of a query
@@ -116,16 +115,16 @@ def _overtaken(scope: Scope, notes: list[DigestNote]) -> dict[str, str]:
     """The id of a superseded entry -> the day of the newer note, as far as it is known."""
     found: dict[str, str] = {}
     try:
-        spoken, catalog = read_overrides(scope.home), scope.catalog
-        for note in notes if catalog is not None else ():
+        overrides, catalog = read_overrides(scope.home), scope.catalog
+        if catalog is None:
+            return {}
+        projects = {project.memory: project.id for project in reversed(scope.projects)}
+        for note in notes:
             folder = scope.memory_of(note.path)
-            project = next(
-                (project.id for project in scope.projects if project.memory == folder), ""
-            )
-            pairs = listing.of_note(catalog, spoken, project, note.id)  # type: ignore[arg-type]
-            for pair in mark_withheld(pairs, folder, scope.journal.origin) if pairs else ():
-                if pair.is_effective and pair.older.entry_id == note.id:
-                    found[note.id] = max(found.get(note.id, ""), pair.newer.day)
+            project, origin = projects.get(folder, ""), scope.journal.origin
+            pairs = newer_versions(catalog, overrides, project, note.id, folder, origin)
+            if pairs:
+                found[note.id] = max(pair.newer.day for pair in pairs)
     except Unreachable:  # without an index, supersession is unknown
         return {}
     return found
