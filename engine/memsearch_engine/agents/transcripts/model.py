@@ -414,7 +414,7 @@ def any_read_outside(
 
 def count(unknown: dict[str, int], kind: object) -> None:
     """Count a record of a kind that the reader does not know."""
-    name = str(kind)[:40]
+    name = "(no kind)" if kind is None else str(kind)[:40]
     unknown[name] = unknown.get(name, 0) + 1
 
 
