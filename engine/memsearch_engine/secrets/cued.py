@@ -8,13 +8,13 @@ by the cues before, after and above it with their distance, and by its neighbour
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import islice, pairwise
 from math import log2
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from memsearch_engine.secrets import linear
 from memsearch_engine.secrets.evidence import (
@@ -174,6 +174,31 @@ class Cue(NamedTuple):
     name: str
 
 
+class _Context:
+    """What the words in a part of a text are about. It is searched at its first use."""
+
+    def __init__(self, *part: Any) -> None:
+        self._part = part
+
+    @cached_property
+    def _cues(self) -> list[Cue]:
+        text, begin, end = self._part
+        return [
+            Cue(*one.span(), one.lastgroup or "") for one in _CONTEXT.finditer(text, begin, end)
+        ]
+
+    def around(self, start: int, stop: int, line: tuple[int, int]) -> Iterator[str]:
+        """Yield what the words directly around a value are about."""
+        first = bisect_left(self._cues, (max(line[0], start - 40),))
+        for begin, end, name in islice(self._cues, first, None):
+            if begin >= stop + 30:
+                return
+            if end <= start:
+                yield f"{name}<{min(_bucket(start - end), 2)}"
+            elif stop <= begin < line[1]:
+                yield f"{name}>"
+
+
 def values(text: str) -> Iterator[Span]:
     """Find unusual words and phrases near a cue that are secrets."""
     yield from secrets_among(candidates(text), text)
@@ -193,9 +218,7 @@ def candidates(text: str) -> Iterator[PossibleSecret]:
         words = [word for token in _TOKEN.finditer(text, begin, end) for word in _words(token)]
         if not words:
             continue
-        context = [
-            Cue(*one.span(), one.lastgroup or "") for one in _CONTEXT.finditer(text, begin, end)
-        ]
+        context = _Context(text, begin, end)
         for start, value in words:
             yield from _judged(text, start, value, cues, context, len(words))
 
@@ -237,8 +260,6 @@ def _words(token: re.Match[str]) -> Iterator[tuple[int, str]]:
         value = value.strip("-+")  # a changed word of a diff
     if text[token.end() : token.end() + 1] not in _CLOSING and not any(map(str.isdigit, value)):
         value = value.rstrip("?")
-    if _is_citation(text, place, value):
-        return
     start = place + token[0].find(value)
     tail = None if value.isalnum() else _TAIL.match(value)
     cuts = (0, tail.end()) if tail else (0,)
@@ -248,7 +269,9 @@ def _words(token: re.Match[str]) -> Iterator[tuple[int, str]]:
         parts += [(end, value[end:].partition("&")[0]) for end in ends]
     found = [(start + cut, part) for cut, part in parts if _is_unusual(part)]
     if found and not (
-        is_sealed(text, place) or _DIGEST.search(text, max(0, place - 16), place + 40)
+        _is_citation(text, place, value)
+        or is_sealed(text, place)
+        or _DIGEST.search(text, max(0, place - 16), place + 40)
     ):
         yield from found
 
@@ -279,7 +302,7 @@ def _is_unusual(value: str) -> bool:
 
 
 def _judged(
-    text: str, start: int, value: str, cues: list[Cue], context: list[Cue], count: int
+    text: str, start: int, value: str, cues: list[Cue], context: _Context, count: int
 ) -> Iterator[PossibleSecret]:
     """Yield a word with its evidence, if it is a candidate at all."""
     stop = start + len(value)
@@ -299,7 +322,7 @@ def _judged(
     alone = not (text[first:start] + text[stop : line[1]]).strip(_QUOTES + " \t")
     if _is_reference(text, start, stop, seen, alone):
         return
-    beside = list(_kept(context, start, stop, line))
+    beside = list(context.around(start, stop, line))
     if (
         _HASH.fullmatch(value)
         and {"id<0", "id<1", "id<2", "id>"}.intersection(beside)
@@ -361,15 +384,6 @@ def _cues_of(
         if stop <= cue.start < line[1]:
             seen.setdefault(f"{cue.name}>", cue.start - stop)
     return seen
-
-
-def _kept(context: list[Cue], start: int, stop: int, line: tuple[int, int]) -> Iterator[str]:
-    """Yield what the words directly around a value are about."""
-    for begin, end, name in context:
-        if end <= start and begin >= max(line[0], start - 40):
-            yield f"{name}<{min(_bucket(start - end), 2)}"
-        elif stop <= begin < min(line[1], stop + 30):
-            yield f"{name}>"
 
 
 def _neighbours(text: str, start: int, stop: int, line: tuple[int, int]) -> Iterator[str]:
