@@ -50,6 +50,7 @@ from memsearch_engine.service.sources import ProjectSources
 
 log = logging.getLogger("memsearch.service")
 _EMBED_SLICE = 256
+_WARMED = 20  # projects; the first search of another one takes some 10 ms more
 _RETRY_S = 30.0
 #: For idle work: the pause after it as a multiple of its duration, which limits it to a fifth of a
 #: core; its niceness; and the shortest pause. A higher niceness would block searches on a busy
@@ -330,15 +331,22 @@ class IndexThread:
             self._state.changed()
 
     def _warm(self) -> None:
-        """Load the data that the first searches need. Damage is repaired where it is used."""
+        """Load the data that the first searches of the largest projects need.
+
+        Damage is repaired where it is used.
+        """
+        serving = self._state.spaces.serving
+        if serving is None:
+            return
         projects = list(self._state.known.values())
         with contextlib.suppress(MemsearchError, sqlite3.Error):
             projects += self._state.registry.all()
-        for project in distinct(projects):
+        collections = list({project.collection for project in projects})
+        with contextlib.suppress(sqlite3.Error):
+            collections.sort(key=serving.chunk_count, reverse=True)
+        for collection in collections[:_WARMED]:
             with contextlib.suppress(Exception):
-                serving = self._state.spaces.serving
-                if serving is not None:
-                    serving.warm(project.collection)
+                serving.warm(collection)
 
     def _settle_spaces(self) -> None:
         """Mark the index as complete if all known projects have their vectors."""
