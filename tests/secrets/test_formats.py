@@ -71,6 +71,8 @@ def test_kinds_of_the_lines_of_three_people(text, secret, tmp_path):
         "AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE",
         "echo SGFsbG8gV2VsdCwgd2llIGdlaHQgZXM/ | base64 -d",
         "FROM node:20-alpine@sha256:3940782656387c73a295191bccd97764c02613a6d1869c02dc",
+        "image: postgres:14-alpine, before that postgres:13.6-alpine3.15",
+        "docker run --rm postgres:17-rc1-bookworm psql",
         "https://nk-kv.vault.azure.net/secrets/pg-password/9bda1d4fc8d27fae537fcfad8277a1ca",
         '"appId": "1:418822960137:ios:ce260cf2a6ed8f78f2d950"',
         "MCowBQYDK2VwAyEAOrmnkKAT+mgK6znXJUcJVKXlGQ+J4+teA8cRL+HfOag=",

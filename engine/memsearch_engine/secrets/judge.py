@@ -80,9 +80,15 @@ def uncased(value: str) -> bool:
     return not value.isascii() and any(c.isalpha() and c.lower() == c.upper() for c in value)
 
 
+#: The version of a container image, such as "14-alpine3.19".
+_IMAGE_TAG = (
+    r"\d+(?:\.\d+)*-(?:(?:alpine|slim|debian|ubuntu|bookworm|bullseye|buster|trixie|focal|jammy|"
+    r"noble|management|alpha|beta|rc)[\d.]*-?){1,3}"
+)
 #: Versions, numbers, addresses, paths, hashes and identifiers.
 NO_SECRET = re.compile(
-    r"^(?:[vV]?\d+(?:[.:/-]\d+)+\S*|[a-z]+(?:-[a-z]+)+@\d+|\d{1,9}(?:\.\d+)?%?|"
+    rf"^(?:{_IMAGE_TAG}|"
+    r"[vV]?\d+(?:[.:/-]\d+)+\S*|[a-z]+(?:-[a-z]+)+@\d+|\d{1,9}(?:\.\d+)?%?|"
     r"[\w.+-]+@[\w.-]+\.\w+|(?:[\w-]+\.)+[a-z]{2,6}(?::\d+)?|\d+/\w+|"
     r"[a-z]+(?:[-_/.+][a-z0-9]+)*|[A-Z]+(?:_[A-Z0-9]+)+|(?:\d+[a-z]{1,6}){1,3}|"
     r"\d+[KMGT]i?(?:[Bb](?:it|ps)?|Hz)|[0-9a-f]{7,64}|"
@@ -395,7 +401,9 @@ def is_certain(value: str, *, camel: bool = False) -> bool:
     return value.isalpha() or any(char.isalnum() for char in value)
 
 
-_VERSION_OR_STEP = re.compile(r"\d+\.\d\w*$|(?i:step|stage|part|page|user|v)\d{1,2}$")
+_VERSION_OR_STEP = re.compile(
+    rf"\d+\.\d\w*$|(?i:step|stage|part|page|user|v)\d{{1,2}}$|{_IMAGE_TAG}$"
+)
 
 
 def is_in_place(rule: str, value: str) -> bool:
