@@ -177,6 +177,29 @@ def test_a_note_of_one_word_without_end_does_not_stop_a_digest(notes: Box):
     assert "8 hours" in notes.ok("compact", "--json").json["text"]
 
 
+def test_code_signs_without_end_do_not_stop_a_digest(notes: Box):
+    notes.write(day(2), f"# {day(2)}\n\n### 10:00\n- Decided: {'``a-' * 100_000}`\n")
+    notes.own()
+    assert "8 hours" in notes.ok("compact", "--json").json["text"]
+
+
+@pytest.mark.parametrize(
+    ("line", "written"),
+    [
+        (f"# a{' ' * 20_000}b", f"**a{' ' * 20_000}b**"),
+        ("## **Open** ##  ", "**Open**"),
+        ("# C #5 # #", "**C #5 #**"),
+        ("# ##", ""),
+        (f"{'`' * 20_000} x", f"{'`' * 20_000} x"),
+        ("~~~~python ", ""),
+    ],
+)
+def test_a_heading_and_a_fence_of_any_length_are_no_such_in_a_digest(
+    notes: Box, line: str, written: str
+):
+    assert compact.checked(notes.home, line, []).text == written
+
+
 @pytest.mark.slow
 def test_over_the_budget_what_is_said_often_goes_before_what_is_said_once(notes: Box):
     for n in range(60):

@@ -39,7 +39,7 @@ _FENCE = re.compile(
     r"&gt;|\]).*?(?:<|&lt;|\[)/memsearch-memory(?:>|&gt;|\])\s*",
     re.S,
 )
-_FENCE_LIKE = re.compile(r"(?i)(?:[<\[]|&lt;)(?=\s*/?\s*memsearch[\W_]?memory)")
+_FENCE_LIKE = re.compile(r"(?i)(?:[<\[]|&lt;)(?=\s*(?:/\s*)?memsearch[\W_]?memory)")
 _DAYS = 2
 _SHARED = 3  # one line in three is for notes that others shared, if there are own notes
 _BULLETS = ("- ", "* ", "+ ")

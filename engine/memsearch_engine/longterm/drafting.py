@@ -281,7 +281,7 @@ def answered(text: str, shape: type[A]) -> A:
         ) from error
 
 
-_TAG = re.compile(r"<(?=\s*/?\s*(?:page|notes|longterm|skill)\b)", re.IGNORECASE)
+_TAG = re.compile(r"<(?=\s*(?:/\s*)?(?:page|notes|longterm|skill)\b)", re.IGNORECASE)
 _ID = 12  # digits of an entry's id in a model's citation
 _NOTE_TOKENS, _LONGTERM_TOKENS = 400, 2_500
 _HITS, _MAX_SHOWN = 8, 6_000

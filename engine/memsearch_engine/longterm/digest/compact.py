@@ -62,8 +62,9 @@ _MODELS = {
 }
 _GEMINI = "https://generativelanguage.googleapis.com/v1beta/openai"
 _CITED = re.compile(r"(?<!\s)\s*\[mem:([^\[\]\n]*)\]", re.IGNORECASE)
-_HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(.*?)\s*#*\s*$")
-_FENCE = re.compile(r"^\s*(?:```+|~~~+)\S*\s*$")
+_HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(.*)")
+_FENCE = re.compile(r"^\s*(?:```|~~~)\S*\s*$")
+_TAG = re.compile(r"<(?=\s*(?:/\s*)?notes)", re.IGNORECASE)
 _RULE = re.compile(r"^\s{0,3}(?:-{3,}|={3,}|_{3,}|\*{3,})\s*$")
 _BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s")
 _MIN_OF_ID = 4
@@ -270,7 +271,7 @@ class Compact:
             _fitting(checked(self._scope.home, text, self.plan.notes).text, self.plan.answer)
             for text in texts
         )
-        joined = re.sub(r"(?i)<(\s*/?\s*notes)", "<\u200b\\1", joined)
+        joined = _TAG.sub("<\u200b", joined)
         return self._ask(
             "<notes>\nThese are digests of parts, oldest first; keep their "
             f"ids.\n\n{joined}\n</notes>"
@@ -397,7 +398,8 @@ def checked(home: Home, text: str, notes: list[DigestNote]) -> Digest:
         if _RULE.match(line):
             continue
         if heading := _HEADING.match(line):
-            line = f"**{heading[1].strip('* ')}**" if heading[1].strip("* ") else ""
+            title = heading[1].rstrip().rstrip("#").rstrip().strip("* ")
+            line = f"**{title}**" if title else ""
         cited: dict[str, None] = {}
         while match := _CITED.search(line):  # repeated: a removal can create another citation
             line = line[: match.start()] + line[match.end() :]
@@ -519,7 +521,7 @@ def _shown(home: Home, notes: list[DigestNote]) -> str:
         # before the cut: half a secret is not recognized
         body = redact(plain(note.entry.body), home)[0]
         shown.append(f"{head}\n{body[:_MAX_ANSWER]}")
-    text = re.sub(r"(?i)<(\s*/?\s*notes)", "<\u200b\\1", redact("\n\n".join(shown), home)[0])
+    text = _TAG.sub("<\u200b", redact("\n\n".join(shown), home)[0])
     return f"<notes>\n{text}\n</notes>"
 
 

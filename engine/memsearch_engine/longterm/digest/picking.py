@@ -227,7 +227,7 @@ ORDER = ("Decisions", "Changes", "Errors", "Open")
 _HEAD_TOKENS = 4
 _LONGEST = 240  # characters of a line
 #: Files, commands and names: `app/core/errors.py` reports no error.
-_NAMES = re.compile(r"`[^`]*`|(?<![^\s`])\S*[\w-]/\S+|\b\w+\.\w{1,5}\b")
+_NAMES = re.compile(r"`[^`]*`|(?<![^\s`])[^\s`]*[\w-]/\S+|\b\w+\.\w{1,5}\b")
 #: Lists in an extractive note that describe no outcome.
 _META = re.compile(r"(?:User asked|Files changed|Commands|Errors met): ")
 
