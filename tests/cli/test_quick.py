@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -179,6 +180,18 @@ def test_without_a_service_click_is_asked(
     monkeypatch.chdir(box.project)
     assert quick.run(["search", "redis"]) is None
     assert len(box.processes()) == 1  # it starts while click is imported
+    assert capfd.readouterr() == ("", "")
+
+
+def test_click_says_why_the_service_can_not_be_started(
+    box: Box, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    box.fill()
+    box.home.ensure()
+    monkeypatch.setenv("MEMSEARCH_HOME", str(box.home.root))
+    monkeypatch.chdir(box.project)
+    monkeypatch.setattr(sys, "executable", str(box.project / "no-python"))
+    assert quick.run(["search", "redis"]) is None
     assert capfd.readouterr() == ("", "")
 
 

@@ -95,7 +95,10 @@ def _ask(
         )
     except wire.NotRunning:
         if method == "search_view" and os.access(paths.run(home), os.W_OK):
-            wire.start_service(home)  # it starts while ``Memory`` is imported
+            try:
+                wire.start_service(home)  # it starts while ``Memory`` is imported
+            except OSError:
+                return None  # ``Memory`` says why it can't be started
         return None
     except (OSError, ValueError, RuntimeError):
         return None
