@@ -11,8 +11,10 @@ from pathlib import Path
 
 import memsearch_engine
 import pytest
+from memsearch_engine.core.settings import Settings
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.rows import CatalogBroken, decode_marks
+from memsearch_engine.index.scan import scan
 
 import memsearch_tui
 from tests.review.test_outlines import at, index, text_of
@@ -173,3 +175,26 @@ def test_a_catalog_is_closed_when_the_query_of_another_thread_has_ended(tmp_path
         may_end.set()
         assert asking.result(60) == [(1,)]
         closing.result(60)
+
+
+def test_a_project_that_is_added_while_chunks_are_counted_is_no_error(tmp_path):
+    text = "### 10:00\n- the same words twice\n"
+    with contextlib.closing(Catalog(tmp_path / "cache.db", writable=True)) as catalog:
+
+        def add(name: str) -> None:
+            folders = [tmp_path / name / part for part in ("memory", "copy")]
+            for folder in folders:
+                folder.mkdir(parents=True)
+                (folder / "2026-03-01.md").write_text(text, encoding="utf-8")
+            scan(catalog, name, list(map(str, folders)), Settings(), memory=str(folders[0]))
+
+        def query_later(sql: str, values: tuple[object, ...] = ()) -> list[tuple[object, ...]]:
+            if "WITH duplicates" in sql:
+                catalog.database.query = query  # type: ignore[method-assign]
+                add("later")
+            return query(sql, values)
+
+        add("first")
+        query, catalog.database.query = catalog.database.query, query_later  # type: ignore[method-assign]
+        assert catalog.statistics.distinct_chunks("first") == 1
+        assert catalog.statistics.distinct_chunks("later") == 1

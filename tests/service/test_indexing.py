@@ -7,13 +7,14 @@ import os
 import queue
 import sqlite3
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from memsearch_engine import Memory
 from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.project_registry import Registry
-from memsearch_engine.core.projects import locate
+from memsearch_engine.core.projects import Project, locate
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.catalog.words import WordIndex
 from memsearch_engine.service import indexing, tasks
@@ -258,3 +259,44 @@ def test_a_search_after_a_finished_edit_or_delete_finds_what_it_wrote(box, monke
         assert not found()
         memory.undo()
         assert found() == ["- The vestibule has a curtain"]
+
+
+def test_many_projects_are_checked_in_turn(box, monkeypatch):
+    home, checked = Home(box.home.root).ensure(), []
+    with contextlib.closing(Registry(home)) as registry:
+        indexer = Indexer(home, registry, threading.Event(), lambda: None)
+        with contextlib.closing(indexer):
+            many = 2 * indexing._CHECKED_AT_ONCE + 5
+            for number in range(many):
+                root = str(box.root / f"p{number}")
+                indexer.known[root] = Project(f"id{number}", "", "", root, f"{root}/memory")
+            monkeypatch.setattr(
+                indexer._sources, "has_changed", lambda project, _: checked.append(project.root)
+            )
+            for _ in range(3):
+                before = len(checked)
+                indexer.look_at_sources()
+                indexer.check_disk()  # takes turns of its own
+                assert len(checked) - before <= indexing._CHECKED_AT_ONCE
+            assert set(checked) == indexer.known.keys() == indexer._absent.keys()
+            checked.clear()
+            for root in list(indexer.known)[3:]:
+                del indexer.known[root]
+            indexer.look_at_sources()
+            assert sorted(checked) == sorted(indexer.known)  # a few are all checked each time
+
+
+def test_nobody_waits_for_the_close_of_a_catalog_that_was_deleted(box):
+    home = Home(box.home.root).ensure()
+    with contextlib.closing(Registry(home)) as registry:
+        indexer = Indexer(home, registry, threading.Event(), lambda: None)
+        with contextlib.closing(indexer), ThreadPoolExecutor(1) as pool:
+            assert indexer.warmed.wait(60)
+            old = indexer.catalog
+            with old.database._connection()[1]:  # as during a query
+                home.cache_db.unlink()
+                renewing = pool.submit(indexer.renew_catalog)
+                until(lambda: indexer.catalog is not old)
+                assert indexer.lock.acquire(timeout=60)
+                indexer.lock.release()
+            assert renewing.result(60)

@@ -111,8 +111,8 @@ class IndexState:
             log.warning("cache.db was deleted; it is built again")
             old = self.catalog
             self.open_catalog()
-            old.close()
-            return True
+        old.close()  # waits for the queries of other threads
+        return True
 
     def renew_damaged_catalog(self) -> bool:
         """Create a new catalog if pages of the open one are damaged, and index all projects again.
@@ -126,7 +126,7 @@ class IndexState:
             if damage is None or self.catalog is not old:
                 return self.catalog is not old
             self.open_catalog(damage)
-            old.close()
+        old.close()
         self.enqueue_all()
         return True
 

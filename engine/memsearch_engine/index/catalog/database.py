@@ -78,9 +78,9 @@ class CatalogDatabase:
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Run a block as one transaction. Only one thread at a time can be in it."""
-        db, in_use = self._connection()
-        with self._write_lock, in_use:
-            with transaction(db):
+        with self._write_lock:
+            db, in_use = self._connection()  # not before: a catalog may be closed meanwhile
+            with in_use, transaction(db):
                 yield db
             self._writes += 1
 

@@ -87,10 +87,9 @@ class CatalogStatistics(CatalogPart):
               CROSS JOIN chunks c ON c.chunk_id=d.chunk_id JOIN entries e ON e.id=c.entry
               GROUP BY e.project
         """
-        counts = dict(self._count_chunks())
-        for project, duplicates in self._database.query(sql):
-            counts[project] -= duplicates
-        return counts
+        duplicates: dict[str, int] = dict(self._database.query(sql))
+        counts = self._count_chunks()  # another thread may have added a project by now
+        return {project: count - duplicates.get(project, 0) for project, count in counts.items()}
 
     def _count_chunks(self) -> dict[str, int]:
         """Count the chunks of each project; the rest belong to the one with the most files."""
