@@ -7,11 +7,13 @@ import math
 import sqlite3
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from memsearch_engine.actions.index import ActionIndex
 from memsearch_engine.agents.transcripts.evidence import Archive
 from memsearch_engine.agents.transcripts.model import ToolCall, Turn
+from memsearch_engine.core import freshness
 from memsearch_engine.core.home import Home
 from memsearch_engine.injection.session_start import is_prepared
 from memsearch_engine.service import service_state, tasks
@@ -93,6 +95,55 @@ def test_a_context_that_hooks_may_print_is_not_prepared_again(box, state, monkey
     assert [count(), count()] == [2, 2]
     state.home.context(project.memory).write_text("[]")
     assert not is_prepared(state.home, project.memory)
+
+
+def test_contexts_are_prepared_anew_only_where_something_changed(box, state, monkeypatch):
+    made: list[str] = []
+    prepare = service_state.prepare
+
+    def recorded(home, memory, identity):
+        made.append(Path(memory).parts[-3])
+        prepare(home, memory, identity)
+
+    def prepared() -> list[str]:
+        made.clear()
+        running._prepare_contexts()
+        return sorted(made)
+
+    monkeypatch.setattr(service_state, "prepare", recorded)
+    for name in ("gateway", "shop"):
+        memory = box.root / name / ".memsearch" / "memory"
+        box.write("2026-03-05", f"### 10:00\n- {name} is open\n", memory)
+        where = {"root": str(box.root / name), "memory": str(memory), "common_dir": ""}
+        state.project_at(where, register=True)
+    running = tasks.BackgroundTasks(state)
+    assert [prepared(), prepared()] == [["gateway", "shop"], []]
+    box.write("2026-03-05", "### 10:00\n- shop is closed now\n", memory)
+    assert [prepared(), prepared()] == [["shop"], []]
+    marks = {("an id", "a hash"): "outdated"}
+    shop = state.project_at(where).id
+    monkeypatch.setattr(tasks, "outdated", lambda home, name: marks if name == shop else {})
+    assert [prepared(), prepared()] == [["shop"], []]
+    freshness.changed(state.home)
+    assert [prepared(), prepared()] == [["gateway", "shop"], []]
+
+
+def test_a_context_that_could_not_be_prepared_is_prepared_later(box, state, monkeypatch):
+    box.fill()
+    project = state.project_at(place(box), register=True)
+    state.prepare_context(project.memory, project.id)
+    running = tasks.BackgroundTasks(state)
+
+    def on_a_full_disk(*values: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(service_state, "prepare", on_a_full_disk)
+        running._prepare_contexts()
+    made: list[str] = []
+    monkeypatch.setattr(service_state, "prepare", lambda *values: made.append("x"))
+    running._prepare_contexts()
+    assert made == ["x"]
 
 
 @pytest.fixture

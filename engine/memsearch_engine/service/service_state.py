@@ -150,14 +150,17 @@ class ServiceState:
             self.indexer.watch(project)
             self.indexer.refresh(project)
 
-    def prepare_context(self, memory: str, identity: str, *, if_stale: bool = False) -> None:
+    def prepare_context(self, memory: str, identity: str, *, if_stale: bool = False) -> bool:
         """Prepare the context of new sessions of a project. Hooks only print it.
 
         Args:
             if_stale: do nothing if hooks may print the last one.
+
+        Returns:
+            False if it must be tried again.
         """
         if self.paused:  # unreadable settings may forbid it
-            return
+            return False
         try:
             if has_notes(memory):
                 with self._preparing:  # the last one has read the newest state
@@ -165,6 +168,8 @@ class ServiceState:
                         prepare(self.home, memory, identity)
         except (OSError, MemsearchError) as error:
             log.warning("context of %s not prepared: %s", memory, error)
+            return False
+        return True
 
 
 class Activity:

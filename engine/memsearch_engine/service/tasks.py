@@ -416,5 +416,5 @@ class BackgroundTasks:
         }.items():
             seen = date.today(), outdated(self._state.home, identity)
             is_same = self._prepared_with.get(memory) == seen  # only files may have changed
-            self._state.prepare_context(memory, identity, if_stale=is_same)
-            self._prepared_with[memory] = seen
+            if self._state.prepare_context(memory, identity, if_stale=is_same):
+                self._prepared_with[memory] = seen
