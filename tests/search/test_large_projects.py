@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import closing
 
 import pytest
 from memsearch_engine.core.home import Home
@@ -11,10 +12,10 @@ from memsearch_engine.core.settings import Settings
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.embed import load as load_embedder
-from memsearch_engine.index.rows import Filter
+from memsearch_engine.index.rows import Filter, comparable
 from memsearch_engine.index.scan import scan
 from memsearch_engine.index.vector_index import VectorIndex
-from memsearch_engine.search import hybrid, lexical
+from memsearch_engine.search import hybrid, lexical, retrieve
 from memsearch_engine.search.request import SearchRequest, parse
 from memsearch_engine.search.retrieve import Sources
 from memsearch_engine.search.spelling import correct
@@ -179,6 +180,54 @@ def test_confidence_falls_down_the_list_and_does_not_depend_on_the_limit(world):
             Sources(catalog, space, projects), parse("redis cache", limit=5, mode=mode)
         )
         assert {hit.confidence for hit in answer.hits} == {None} and not answer.is_unsure
+
+
+@pytest.mark.parametrize("mode", ["bm25", "lexical"])
+def test_words_of_several_projects_are_ranked_as_in_one_project(world, tmp_path, monkeypatch, mode):
+    space = world[1]
+    monkeypatch.setattr(retrieve, "_OVERFETCH", 1)  # fewer candidates than notes
+    notes = [f"### 10:00\n- redis {'cache ' * n}in step {n}\n" for n in range(1, 25)]
+
+    def hits(texts: list[list[str]]) -> list[tuple[str, float]]:
+        """The hits of a search in projects with these notes."""
+        root, projects = tmp_path / str(len(texts)), []
+        with closing(Catalog(tmp_path / f"{len(texts)}.db", writable=True)) as catalog:
+            for number, some in enumerate(texts):
+                memory = root / str(number) / ".memsearch" / "memory"
+                memory.mkdir(parents=True)
+                for day, text in enumerate(some, 1):
+                    (memory / f"2026-05-{day:02}.md").write_text(text, encoding="utf-8")
+                name = f"{len(texts)}_{number}"
+                project = Project(f"id-{name}", name, f"ms_{name}_0", str(root), str(memory))
+                scan(catalog, project.id, [project.memory], Settings(), memory=project.memory)
+                space.embed(space.missing(catalog, project.id))
+                space.reconcile(catalog, project.id, project.collection)
+                projects.append(project)
+            request = parse("redis cache", limit=3, mode=mode)
+            answer = hybrid.search(Sources(catalog, space, projects), request)
+        return [(hit.row.text, round(hit.score, 4)) for hit in answer.hits]
+
+    found = hits([notes[::3], notes[1::3], notes[2::3]])
+    assert found == hits([notes]) and len(found) == 3
+
+
+def test_the_nearest_notes_of_several_projects_are_the_nearest_of_each(world, monkeypatch):
+    catalog, space, projects = world
+
+    def nearest(some: list[Project], limit: int) -> list[tuple[str, str]]:
+        sources = Sources(catalog, space, some)
+        request = parse("pool size", limit=limit, mode="dense")
+        found = retrieve.retrieve(sources, request, retrieve.IndexCompleteness.of(sources))
+        scores = {key: near.score for key, near in found.models[0].found.items()}
+        return sorted(scores, key=lambda key: (-comparable(scores[key]), key))
+
+    every = nearest(projects, 10)
+    monkeypatch.setattr(retrieve, "_OVERFETCH", 1)
+    first = nearest(projects, 3)
+    assert first == every[:12] and len({owner for owner, _ in first}) == 2
+    for project in projects:
+        own = [key for key in first if key[0] == project.id]
+        assert nearest([project], 3)[: len(own)] == own
 
 
 @pytest.mark.slow
