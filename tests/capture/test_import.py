@@ -15,7 +15,7 @@ import pytest
 from memsearch_engine.agents.transcripts.evidence import MAX_OUTPUT, Archive, shortened
 from memsearch_engine.agents.transcripts.locate import all_sessions, open_session
 from memsearch_engine.agents.transcripts.model import Session, ToolCall, Turn
-from memsearch_engine.capture import backfill, clean, coverage
+from memsearch_engine.capture import backfill, capture_pipeline, clean, coverage
 from memsearch_engine.capture.capture_pipeline import CapturePipeline
 from memsearch_engine.capture.ledger import CaptureLedger
 from memsearch_engine.core import agent_registry
@@ -160,6 +160,18 @@ def test_an_import_writes_the_same_bytes_as_one_capture_after_the_other(box: Box
                 (turn,) = pipeline.turn_at(conversation, place)
                 assert pipeline.capture(turn, where).written
     assert (_days(box), Archive(box.home).digests()) == (notes, archived)
+
+
+def test_an_import_prepares_turns_in_a_second_process_if_another_pipeline_made_the_plan(
+    box: Box, monkeypatch
+):
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(capture_pipeline, "prepare", None)  # this process prepares nothing
+    folders, choice = _sessions(box), backfill.ImportSelection(("claude-code",))
+    with contextlib.closing(CapturePipeline(box.home)) as pipeline:
+        plan = backfill.plan(box.home, pipeline, folders, choice)
+    with contextlib.closing(CapturePipeline(box.home)) as pipeline:
+        assert backfill.run(pipeline, plan, choice).written == 12
 
 
 def test_an_import_waits_for_the_disk_once_for_each_file_of_a_session(box: Box, monkeypatch):

@@ -291,6 +291,8 @@ def run(
     """
     report = ImportReport(failed=[], memories=[])
     total, done = made.new, 0
+    if made.work:
+        pipeline.preparer.start()  # another pipeline may have made the plan
     orphans = locate(choice.orphans, pipeline.home).memory if choice.orphans else ""
     for _, work in made.work:
         where = work.where
