@@ -86,6 +86,12 @@ def pairs(box: Box, *notes: str) -> list[tuple[str, str, str]]:
     ]
 
 
+def test_a_word_without_end_does_not_stop_the_index():
+    words = "_" * 300_000, "x_" * 150_000, f"`{'a.' * 150_000}`"
+    text = "\n".join(f"{word} is high; b_c is 5" for word in words)
+    assert {one.name for one in assigned_in(text)} == {"b_c"}
+
+
 def test_two_values_without_a_word_of_change(box):
     assert pairs(
         box, "`pool_size` is 20 for the catalog", "Connections: `pool_size = 40` there"

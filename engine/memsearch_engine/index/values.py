@@ -28,12 +28,17 @@ _IS_VALUE = (
     r"\s+(?:is|are|stays(?:\s+at)?|equals|defaults\s+to|(?:is\s+)?set\s+to|(?:is|stands)\s+at|=)\s+"
     rf"(?:now\s+|always\s+|by\s+default\s+)?({_VALUE})(?!\w){_ENDS}"
 )
-_STATED = re.compile(rf"(?:`({_NAME})`|(?<![\w/.`-])([A-Za-z]\w*_\w+)){_IS_VALUE}", re.IGNORECASE)
+#: The end of a word with an inner underscore. ``_\w+`` would try every pair of underscores of a
+#: long word.
+_TAIL = r"_(?:[^\W_]+_?|_)"
+_STATED = re.compile(
+    rf"(?:`({_NAME})`|(?<![\w/.`-])([A-Za-z]\w*{_TAIL})){_IS_VALUE}", re.IGNORECASE
+)
 #: One of these occurs in each text of which ``_STATED`` matches a sentence. They begin with a
 #: character, so they are searched ten times as fast.
 _MAY_STATE = (
     re.compile(rf"`{_NAME}`{_IS_VALUE}", re.IGNORECASE | re.MULTILINE),
-    re.compile(rf"_\w+{_IS_VALUE}", re.IGNORECASE | re.MULTILINE),
+    re.compile(rf"{_TAIL}{_IS_VALUE}", re.IGNORECASE | re.MULTILINE),
 )
 _SECONDS = {
     "ms": 0.001,
