@@ -148,18 +148,32 @@ def test_the_outlines_give_the_same_cases_as_the_files(memory, tmp_path, monkeyp
     other.close()
 
 
-def test_what_waits_is_counted_from_the_outlines(memory, monkeypatch):
+def test_what_waits_is_counted_from_the_outlines(memory, tmp_path, monkeypatch):
     fill(memory, 1)
     origin, folders = memory._scope.journal.origin, [memory.place.memory]
     parsed = PendingCounts(origin).count(folders)
     index(memory)
-    assert PendingCounts(origin).count(folders, memory._scope.outlines) == parsed > 2
+    asked = []
+
+    def outlines(folder):
+        asked.append(folder)
+        return memory._scope.outlines()
+
+    assert PendingCounts(origin).count(folders, outlines) == parsed > 2
+    other = at(tmp_path / "other", tmp_path / "home")
+    fill(other, 1)
+    asked.clear()
+    folders.append(other.place.memory)
+    other.close()
+    assert PendingCounts(origin).count(folders, outlines) == 2 * parsed
+    assert asked == folders  # each project's own, and not those of all for each project
+    folders.pop()
     paths = []
     monkeypatch.setattr(
         capture_handlers, "read_day", lambda path: (paths.append(path), files.read_day(path))[1]
     )
     waiting = PendingCounts(origin)
-    assert [waiting.count(folders, memory._scope.outlines) for _ in range(2)] == [parsed] * 2
+    assert [waiting.count(folders, outlines) for _ in range(2)] == [parsed] * 2
     assert 0 < len(set(paths)) < len(memory._scope.outlines())
 
 

@@ -12,7 +12,7 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from memsearch_engine.capture import event_queue
 from memsearch_engine.capture.capture_pipeline import CapturePipeline
@@ -68,7 +68,7 @@ class CaptureHandlers:
         with self._counting:
             quarantined = self._waiting.count(
                 sorted({project.memory for project in projects}),
-                lambda: self._outlines(projects),
+                lambda memory: self._outlines(p for p in projects if p.memory == memory),
                 lambda: call.cancelled() or self._state.stopping.is_set(),
             )
         with self._capturing() as capturing:
@@ -128,7 +128,7 @@ class CaptureHandlers:
         except MemsearchError as error:
             return [str(error)]
 
-    def _outlines(self, projects: list[Project]) -> dict[DayFile, FileOutline]:
+    def _outlines(self, projects: Iterable[Project]) -> dict[DayFile, FileOutline]:
         found: dict[DayFile, FileOutline] = {}
         with contextlib.suppress(MemsearchError):  # the files are parsed then
             for project in projects:
@@ -154,7 +154,7 @@ class PendingCounts:
     def count(
         self,
         memories: list[str],
-        outlines: Callable[[], Mapping[DayFile, FileOutline]] = dict,
+        outlines: Callable[[str], Mapping[DayFile, FileOutline]] = lambda memory: {},
         is_over: Callable[[], bool] = lambda: False,
     ) -> int:
         """Count the pending decisions about notes below *memories*.
@@ -164,18 +164,18 @@ class PendingCounts:
         outline is only parsed if its notes need it.
 
         Args:
-            outlines: returns the outlines of the files.
+            outlines: returns the outlines of the files below a memory folder.
             is_over: returns whether the caller no longer waits. The count is then incomplete.
         """
         total = 0
         arrived: Counter[str] = Counter()
         for memory in memories:
-            if not has_notes(memory):
+            if is_over() or not has_notes(memory):
                 continue
             files = list_notes(memory).files
             due = {file for file in files if self._is_due(file)}
             if len(due) > _FEW:
-                due -= self._outlined(memory, due, outlines())
+                due -= self._outlined(memory, due, outlines(memory))
             for file in files:
                 if is_over():
                     break
