@@ -67,6 +67,9 @@ class LineList(Lines):
         self.keys: Sequence[Any] = []
         self.cursor = 0
         self.selected: set[Any] = set()
+        #: The item under the cursor, or the only selected one, that vanished; None once the cursor
+        #: is moved.
+        self.lost: Any = None
         self._subtitle: str | None = None  # the lower border's text while items are selected
         self._indent = indent
         self.tall = 1  # lines of each item
@@ -118,9 +121,13 @@ class LineList(Lines):
         self.keys = keys
         if wanted in keys:
             self.cursor = keys.index(wanted)
+            self.lost = self.lost if wanted == before else None
         else:
             self.cursor = self._stop(min(self.cursor, max(0, len(keys) - 1)), 1)
+            self.lost = None if was_empty else wanted
         if gone := {key for key in self.selected if key not in keys}:
+            if gone == self.selected:
+                self.lost = next(iter(gone))
             self.selected -= gone
             self._count_selected()
         self.extend(len(keys) * self.tall)
@@ -145,6 +152,7 @@ class LineList(Lines):
 
     def move_to(self, index: int) -> None:
         """Move the cursor to an index."""
+        self.lost = None
         index = max(0, min(index, len(self.keys) - 1))
         if self.keys:
             index = self._stop(index, 1 if index >= self.cursor else -1)

@@ -779,6 +779,30 @@ def test_a_file_that_vanishes_while_it_is_open_is_said(world):
     drive(app, steps)
 
 
+@pytest.mark.parametrize("selects", [False, True])
+@pytest.mark.parametrize("query", ["", "after:2026-02-01"])
+def test_a_note_that_another_program_deletes_gives_its_key_to_no_other(world, query, selects):
+    app, text = world.app(), world.day().read_text()
+    begin, end = text.index("\n### 14:45"), text.index("\n### 15:00")
+
+    async def steps(pilot):
+        if query:
+            await pilot.press("slash", *query, "enter")
+        await pilot.press("down", *["space"] * selects)
+        assert selects or app.screen.state.item.title.startswith("Redis")
+        world.day().write_text(text[:begin] + text[end:])
+        app.screen.search.reload()  # as after a change by another program
+        await settled(pilot)
+        assert len(titles(app)) == 3 and not app.screen.panes.entries.selected
+        await pilot.press("d")
+        assert len(titles(app)) == 3 and world.day().read_text() == text[:begin] + text[end:]
+        assert "not listed any more" in str(app.screen.desk.status.content)
+        await pilot.press("d")
+        assert len(titles(app)) == 2
+
+    drive(app, steps)
+
+
 def test_an_empty_project_teaches(world):
     for file in world.memory.iterdir():
         file.unlink()

@@ -29,12 +29,21 @@ class Selection:
     def items(self) -> list[Item]:
         """Return the selected notes in the order of the list; without a selection, the note under
         the cursor.
+
+        Returns none, and says so, if another program removed the note that the user saw. The next
+        call returns the note that the cursor is on now.
         """
         state = self._state
         keys = [key for key in self._entries.selected if key in state.shown]
         places = sorted(state.shown.index(key) for key in keys)
         found = [item for place in places if (item := state.shown.item(state.shown[place]))]
-        return found or ([state.item] if state.item else [])
+        lost, self._entries.lost = self._entries.lost, None
+        if found or state.item is None:
+            return found
+        if lost and lost not in state.deleted:
+            self._desk.say("That note is not listed any more. The same key acts on this one.")
+            return []
+        return [state.item]
 
     def clear(self) -> None:
         """Clear the selection."""

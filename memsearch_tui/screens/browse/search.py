@@ -210,7 +210,7 @@ class SearchController:
             state.cursor_wanted if state.cursor_wanted in found else here,
             None,
         )
-        newest = found[0] if len(found) else None
+        newest = found[0] if len(found) and not state.chosen else None
         entries.show_keys(found, cursor=here if here in found else newest)
         if state.chosen and here in found:
             entries.hold(line)
