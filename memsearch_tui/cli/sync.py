@@ -263,9 +263,7 @@ def conflicts(
         raise engine.UsageError("which one?", "`memsearch sync conflicts` lists them")
     cases = memory.review.cases("conflict")
     if name is not None:
-        cases = [case for case in cases if any(one.startswith(name) for one in case.notes)]
-        if not cases:
-            raise engine.NotFound(f"no conflict {name}", "`memsearch sync conflicts` lists them")
+        cases = memory.review.named([name], cases)
     if not (keep or text):
         found = [_as_json(case.subject) for case in cases]
         output.emit({"conflicts": found} if name is None else found[0])

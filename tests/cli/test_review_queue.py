@@ -199,6 +199,15 @@ def test_a_suggestion_that_was_rejected_is_in_no_view(memory, capsys):
     assert run(["repair", "--fix", "duplicate", "--yes"]) == 1 and len(memory.entries()) == 2
 
 
+def test_a_repair_is_named_as_agents_cite_its_note_and_no_name_names_none(memory, capsys):
+    memory.add(SAME)
+    note = memory.add(SAME + " and after it")
+    for nothing in ("", "[mem:]", "[mem:feedfacefeed]"):
+        assert run(["repair", "--fix", nothing, "--yes"]) == 1 and len(memory.entries()) == 2
+    assert run(["repair", "--fix", f"[mem:{note.id}]", "--yes"]) == 0
+    assert len(memory.entries()) == 1
+
+
 def test_a_decision_of_a_view_is_undone_by_the_queue(memory, capsys):
     memory.add(SAME)
     memory.add(SAME + " and after it")

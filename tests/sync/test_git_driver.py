@@ -152,7 +152,8 @@ def test_a_note_that_was_changed_on_both_branches_is_decided_later(repo: Repo):
     assert "one, and" not in box.run("context", "claude-code").out  # neither is injected
     listed = box.run("sync", "conflicts").out
     assert "main's" in listed and "side's" in listed
-    box.ok("sync", "conflicts", case["id"][:8], "--keep", "other")
+    assert box.run("sync", "conflicts", "", "--keep", "other").code == 1  # no name names none
+    box.ok("sync", "conflicts", f"[mem:{case['id'][:8]}]", "--keep", "other")
     assert repo.bodies() == [case["other"]["text"]] and "conflict" not in repo.day.read_text()
     assert case["other"]["text"].removeprefix("- ") in box.run("context", "claude-code").out
     box.ok("undo")

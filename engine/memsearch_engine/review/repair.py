@@ -16,7 +16,7 @@ from typing import Literal
 
 import msgspec
 
-from memsearch_engine.core.ids import digest
+from memsearch_engine.core.ids import cited_id, digest
 from memsearch_engine.core.project_location import author_of
 from memsearch_engine.journal import versions, whole_file
 from memsearch_engine.journal.files import DayFile, day_of
@@ -90,7 +90,8 @@ class RepairCandidate(msgspec.Struct, frozen=True):
 
     def is_called(self, name: str) -> bool:
         """Whether *name* is its kind, or the beginning of the id of one of its notes."""
-        return self.kind == name or any(note.entry_id.startswith(name) for note in self.notes)
+        begin = cited_id(name)
+        return self.kind == name or any(begin and n.entry_id.startswith(begin) for n in self.notes)
 
 
 class _Compared(msgspec.Struct):
