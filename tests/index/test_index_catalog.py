@@ -198,3 +198,8 @@ def test_a_project_that_is_added_while_chunks_are_counted_is_no_error(tmp_path):
         query, catalog.database.query = catalog.database.query, query_later  # type: ignore[method-assign]
         assert catalog.statistics.distinct_chunks("first") == 1
         assert catalog.statistics.distinct_chunks("later") == 1
+        sizes = catalog.statistics.sizes("first")
+        catalog.files.remove("later", str(tmp_path / "later" / "copy" / "2026-03-01.md"))
+        assert catalog.statistics.sizes("first") == sizes  # it has most of the files now
+        assert catalog.statistics.distinct_chunks("later") == 1
+        assert catalog.statistics.distinct_chunks("unknown") == 0

@@ -13,9 +13,10 @@ class CatalogStatistics(CatalogPart):
 
     def __init__(self, database: CatalogDatabase) -> None:
         super().__init__(database)
-        # of which version of the catalog, and number by project: all chunks, distinct chunks
+        # of which version of the catalog, and number by project: all chunks, their duplicates
         self._chunks: tuple[int, dict[str, int]] = -1, {}
-        self._distinct: tuple[int, dict[str, int]] = -1, {}
+        self._duplicates: tuple[int, dict[str, int]] = -1, {}
+        self._majority = ""  # the project with most of the files of that version, if there is one
 
     def counts(self, project: str) -> dict[str, int]:
         """Return the numbers of files, failed files, entries, days and chunks of a project.
@@ -49,7 +50,7 @@ class CatalogStatistics(CatalogPart):
         return {
             "entries": entries + undated,
             "days": days + bool(undated),
-            "chunks": self._count_chunks().get(project, 0),
+            "chunks": self._count_chunks(project),
         }
 
     def agents(self, projects: Iterable[str]) -> list[tuple[str, int, str]]:
@@ -70,43 +71,42 @@ class CatalogStatistics(CatalogPart):
         return sorted(((agent, *rest) for agent, rest in found.items()), key=lambda row: -row[1])
 
     def distinct_chunks(self, project: str) -> int:
-        """Return the number of distinct chunks of a project, cached until the catalog changes."""
-        version = self._database.version()
-        if self._distinct[0] != version:
-            self._distinct = version, self._count_distinct()
-        return self._distinct[1].get(project, 0)
-
-    def _count_distinct(self) -> dict[str, int]:
-        """Count the distinct chunks of all projects at once.
+        """Return the number of distinct chunks of a project, cached until the catalog changes.
 
         All chunks minus the duplicates take a third of the time of ``DISTINCT``.
         """
+        version = self._database.version()
+        if self._duplicates[0] != version:
+            self._duplicates = version, self._count_duplicates()
+        return self._count_chunks(project) - self._duplicates[1].get(project, 0)
+
+    def _count_duplicates(self) -> dict[str, int]:
+        """Count the chunks that repeat another one of their project, for all projects at once."""
         sql = """
             WITH duplicates AS (SELECT chunk_id FROM chunks GROUP BY chunk_id HAVING count(*) > 1)
             SELECT e.project, count(*) - count(DISTINCT c.chunk_id) FROM duplicates d
               CROSS JOIN chunks c ON c.chunk_id=d.chunk_id JOIN entries e ON e.id=c.entry
               GROUP BY e.project
         """
-        duplicates: dict[str, int] = dict(self._database.query(sql))
-        counts = self._count_chunks()  # another thread may have added a project by now
-        return {project: count - duplicates.get(project, 0) for project, count in counts.items()}
+        return dict(self._database.query(sql))
 
-    def _count_chunks(self) -> dict[str, int]:
-        """Count the chunks of each project; the rest belong to the one with the most files."""
+    def _count_chunks(self, project: str) -> int:
+        """Count the chunks of a project, or those of the others if these have fewer files."""
         query, version = self._database.query, self._database.version()
-        if self._chunks[0] == version:
-            return self._chunks[1]
-        files = dict(query("SELECT project, count(*) FROM files GROUP BY project"))
-        if not files:
-            return {}
-        largest = max(files, key=files.__getitem__)
-        counts: dict[str, int] = dict(
-            query(
-                "SELECT f.project, count(*) FROM files f CROSS JOIN entries e ON e.file=f.id"
-                " CROSS JOIN chunks c ON c.entry=e.id WHERE f.project<>? GROUP BY f.project",
-                (largest,),
+        if self._chunks[0] != version:
+            files = dict(query("SELECT project, count(*) FROM files GROUP BY project"))
+            half = sum(files.values()) / 2
+            self._majority = next((name for name, count in files.items() if count > half), "")
+            self._chunks = version, {}
+        counts, is_most = self._chunks[1], project == self._majority
+        if project not in counts:
+            sql = (
+                "SELECT count(*) FROM files f CROSS JOIN entries e ON e.file=f.id"
+                f" CROSS JOIN chunks c ON c.entry=e.id WHERE f.project{'<>' if is_most else '='}?"
             )
-        )
-        ((total,),) = query("SELECT count(*) FROM chunks")
-        self._chunks = version, {**counts, largest: total - sum(counts.values())}
-        return self._chunks[1]
+            ((count,),) = query(sql, (project,))
+            if is_most:
+                ((total,),) = query("SELECT count(*) FROM chunks")
+                count = total - count
+            counts[project] = count
+        return counts[project]
