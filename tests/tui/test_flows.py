@@ -794,6 +794,11 @@ def test_a_note_that_another_program_deletes_gives_its_key_to_no_other(world, qu
         app.screen.search.reload()  # as after a change by another program
         await settled(pilot)
         assert len(titles(app)) == 3 and not app.screen.panes.entries.selected
+        entries = app.screen.panes.entries
+        lost = entries.lost
+        await pilot.press("e")
+        assert not app.screen.state.editing
+        entries.lost = lost
         await pilot.press("d")
         assert len(titles(app)) == 3 and world.day().read_text() == text[:begin] + text[end:]
         assert "not listed any more" in str(app.screen.desk.status.content)

@@ -37,13 +37,9 @@ class Selection:
         keys = [key for key in self._entries.selected if key in state.shown]
         places = sorted(state.shown.index(key) for key in keys)
         found = [item for place in places if (item := state.shown.item(state.shown[place]))]
-        lost, self._entries.lost = self._entries.lost, None
         if found or state.item is None:
             return found
-        if lost and lost not in state.deleted:
-            self._desk.say("That note is not listed any more. The same key acts on this one.")
-            return []
-        return [state.item]
+        return [] if self._desk.has_lost_note() else [state.item]
 
     def clear(self) -> None:
         """Clear the selection."""

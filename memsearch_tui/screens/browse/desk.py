@@ -86,6 +86,14 @@ class Desk:
         """Show a warning."""
         self.screen.notify(reason(error), severity="warning")
 
+    def has_lost_note(self) -> bool:
+        """Return whether another program removed the note that the user saw, and say so once."""
+        lost, self.panes.entries.lost = self.panes.entries.lost, None
+        if lost is None or lost in self.state.deleted:
+            return False
+        self.say("That note is not listed any more. The same key acts on this one.")
+        return True
+
     # -- background work
 
     def start(

@@ -83,7 +83,9 @@ class Editor:
         self._compare_timer = self._desk.screen.set_interval(_COMPARE_S, self.compare)
 
     def _may_not_edit(self) -> bool:
-        return self._state.editing or self._conversation.is_elsewhere()
+        return (
+            self._state.editing or self._conversation.is_elsewhere() or self._desk.has_lost_note()
+        )
 
     async def new(self) -> None:
         """Continue the unsaved new note; without one, begin a note of today."""
