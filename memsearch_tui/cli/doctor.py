@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import gc
 import os
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import Any
 
 import click
@@ -27,15 +28,27 @@ def examine(memory: engine.Memory, *, fix: bool) -> Iterator[Check]:
     Args:
         fix: repair what is safe to repair, then check again.
     """
-    once = engine.reading_once()
-    with ThreadPoolExecutor(1) as service, ThreadPoolExecutor(1) as notes:
-        # the service starts and answers meanwhile, and these wait for databases; repairs have an
-        # order
-        beside = {} if fix else {"service": service.submit(_examined, memory, "service", fix)}
-        for what in () if fix else ("trust", "notes' quality"):
-            beside[what] = notes.submit(once.run, _examined, memory, what, fix)
-        for what in _CHECKS:
-            yield from beside[what].result() if what in beside else _examined(memory, what, fix)
+    beside: dict[str, Future[list[Check]]] = {}
+    if not fix:  # repairs have an order
+        # the service starts and answers meanwhile, and these wait for databases
+        beside = _begun(memory, "service") | _begun(memory, "trust", "notes' quality")
+    for what in _CHECKS:
+        yield from beside[what].result() if what in beside else _examined(memory, what, fix)
+
+
+def _begun(memory: engine.Memory, *names: str) -> dict[str, Future[list[Check]]]:
+    """Run checks in a thread that nobody waits for if the command is interrupted."""
+    found: dict[str, Future[list[Check]]] = {what: Future() for what in names}
+
+    def run() -> None:
+        for what, future in found.items():
+            try:
+                future.set_result(_examined(memory, what, fix=False))
+            except BaseException as error:
+                future.set_exception(error)
+
+    threading.Thread(target=engine.reading_once().run, args=(run,), daemon=True).start()
+    return found
 
 
 def _examined(memory: engine.Memory, what: str, fix: bool) -> list[Check]:

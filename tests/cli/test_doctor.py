@@ -59,6 +59,28 @@ def test_the_findings_are_those_of_one_check_after_the_other(box):
     assert "3 notes waiting" in details["trust"]
 
 
+def test_doctor_that_is_interrupted_waits_for_no_check(box, monkeypatch):
+    memory, may_end, ended = Memory(str(box.project), home=Home(box.home)), threading.Event(), []
+
+    def trust(memory, fix):
+        may_end.wait(60)
+        ended.append(True)
+        return []
+
+    monkeypatch.setattr(
+        doctor,
+        "_CHECKS",
+        {"project": lambda *_: doctor._check("", True, ""), "trust": trust}
+        | dict.fromkeys(("service", "notes' quality"), lambda *_: []),
+    )
+    checks = doctor.examine(memory, fix=False)
+    next(checks)
+    checks.close()
+    assert not ended
+    may_end.set()
+    memory.close()
+
+
 def test_the_service_is_asked_while_the_notes_are_examined(monkeypatch):
     answered = threading.Event()
 
