@@ -174,7 +174,7 @@ class Cue(NamedTuple):
     name: str
 
 
-class _Context:
+class _WindowContext:
     """What the words in a part of a text are about. It is searched at its first use."""
 
     def __init__(self, *part: Any) -> None:
@@ -218,7 +218,7 @@ def candidates(text: str) -> Iterator[PossibleSecret]:
         words = [word for token in _TOKEN.finditer(text, begin, end) for word in _words(token)]
         if not words:
             continue
-        context = _Context(text, begin, end)
+        context = _WindowContext(text, begin, end)
         for start, value in words:
             yield from _judged(text, start, value, cues, context, len(words))
 
@@ -302,7 +302,7 @@ def _is_unusual(value: str) -> bool:
 
 
 def _judged(
-    text: str, start: int, value: str, cues: list[Cue], context: _Context, count: int
+    text: str, start: int, value: str, cues: list[Cue], context: _WindowContext, count: int
 ) -> Iterator[PossibleSecret]:
     """Yield a word with its evidence, if it is a candidate at all."""
     stop = start + len(value)
