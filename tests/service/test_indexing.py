@@ -179,16 +179,16 @@ def test_damaged_vectors_do_not_end_the_index_thread(box):
 
 def test_housekeeping_waits_for_what_the_first_search_needs(box, monkeypatch):
     box.write("2026-03-01", "### 10:00\n- Deploys are frozen\n")
-    go_on, ticks, done = threading.Event(), queue.Queue(), []
+    go_on, ticks, is_reconciled = threading.Event(), queue.Queue(), threading.Event()
     monkeypatch.setattr(IndexThread, "_warm", lambda _: go_on.wait(60))
     monkeypatch.setattr(tasks, "_TICK_S", 0.01)
-    monkeypatch.setattr(tasks.CaptureTask, "drain", lambda _: ticks.put(list(done)))
-    monkeypatch.setattr(tasks.CaptureTask, "reconcile", lambda _: done.append("reconciled"))
+    monkeypatch.setattr(tasks.CaptureTask, "drain", lambda _: ticks.put(is_reconciled.is_set()))
+    monkeypatch.setattr(tasks.CaptureTask, "reconcile", lambda _: is_reconciled.set())
     with contextlib.closing(Engine(Home(box.home.root).ensure())) as engine:
         engine.indexer.ready.wait(60)
-        assert [ticks.get(timeout=60) for _ in range(5)] == [[]] * 5
+        assert [ticks.get(timeout=60) for _ in range(5)] == [False] * 5
         go_on.set()
-        until(lambda: ticks.get(timeout=60) == ["reconciled"])
+        assert is_reconciled.wait(60)
 
 
 @pytest.mark.slow
