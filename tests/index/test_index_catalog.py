@@ -159,12 +159,12 @@ def test_a_catalog_is_closed_when_the_query_of_another_thread_has_ended(tmp_path
     is_asked, may_end = threading.Event(), threading.Event()
 
     def slow_query() -> list[tuple[object, ...]]:
-        def wait() -> int:
-            is_asked.set()
-            return may_end.wait(60)
+        def made(cursor: sqlite3.Cursor, row: tuple[object, ...]) -> tuple[object, ...]:
+            is_asked.set()  # between two steps of the query, when SQLite's own lock is free
+            return (*row, may_end.wait(60))
 
-        catalog.database._connection()[0].create_function("wait", 0, wait)
-        return catalog.database.query("SELECT wait()")
+        catalog.database._connection()[0].row_factory = made
+        return catalog.database.query("SELECT 1")
 
     with ThreadPoolExecutor(2) as pool:
         asking = pool.submit(slow_query)
@@ -173,7 +173,7 @@ def test_a_catalog_is_closed_when_the_query_of_another_thread_has_ended(tmp_path
         with pytest.raises(TimeoutError):
             closing.result(0.2)
         may_end.set()
-        assert asking.result(60) == [(1,)]
+        assert asking.result(60) == [(1, True)]
         closing.result(60)
 
 
