@@ -99,7 +99,7 @@ def _import(memory: engine.Memory, old: Any, dry_run: bool, yes: bool) -> int:
     stopped = threading.Event()
     try:
         progress = output.Progress()
-        made = old.plan(progress.show)
+        made = old.plan(progress.show, run_follows=not dry_run)
         progress.close()
         _show_plan(memory, old, made)
         if dry_run or not made.new:

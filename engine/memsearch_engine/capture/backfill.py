@@ -161,8 +161,6 @@ def plan(
         try:
             conversation = open_session(where, home.offsets)
             known = pipeline.outcomes(conversation)
-            if not changed_only and any(known.get(n, "new") == "new" for n in conversation.ids):
-                pipeline.preparer.start()  # it gets ready meanwhile
             _count(pipeline, conversation, choice, made, planned, known)
         except OSError as error:
             made.failed.append((f"{where.path} {where.session}", error.strerror or str(error)))

@@ -67,12 +67,17 @@ class Import:
         """Return what writes an agent's notes: ``extractive``, ``native`` or a provider."""
         return summaries.chosen(self._settings, agent).provider
 
-    def plan(self, progress: Progress | None = None) -> backfill.ImportPlan:
+    def plan(
+        self, progress: Progress | None = None, *, run_follows: bool = False
+    ) -> backfill.ImportPlan:
         """Read every session, and count what would be written. No note is written.
 
         Args:
             progress: called with phase, done and total.
+            run_follows: start the second process of ``run`` now, so that it is ready for it.
         """
+        if run_follows:
+            self._keeper.preparer.start()
         return backfill.plan(
             self._scope.home, self._keeper, self._scope.folders, self._choice, progress
         )
