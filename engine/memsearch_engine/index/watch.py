@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+import time
 from collections.abc import Callable
 
 from watchdog.events import FileSystemEvent, FileSystemEventHandler
@@ -39,7 +40,8 @@ class Watcher(FileSystemEventHandler):
         self._roots: dict[str, str] = {}  # folder -> key
         self._watches: dict[str, object] = {}
         self._inodes: dict[str, int] = {}
-        self._timers: dict[str, threading.Timer] = {}
+        self._timers: dict[str, threading.Timer] = {}  # key -> until its next report
+        self._last_events: dict[str, float] = {}  # key -> time
         self._lock = threading.Lock()
         self.problems: dict[str, str] = {}
         self._observer.start()
@@ -110,16 +112,22 @@ class Watcher(FileSystemEventHandler):
                 if path == root or path.startswith(root + os.sep)
             }
             for key in keys:
-                if timer := self._timers.pop(key, None):
-                    timer.cancel()
-                timer = threading.Timer(self._debounce, self._fire, (key,))
-                timer.daemon = True
-                self._timers[key] = timer
-                timer.start()
+                self._last_events[key] = time.monotonic()
+                if key not in self._timers:
+                    self._start_timer(key, self._debounce)
+
+    def _start_timer(self, key: str, wait_s: float) -> None:
+        timer = self._timers[key] = threading.Timer(wait_s, self._fire, (key,))
+        timer.daemon = True
+        timer.start()
 
     def _fire(self, key: str) -> None:
         with self._lock:
-            self._timers.pop(key, None)
+            wait_s = self._last_events[key] + self._debounce - time.monotonic()
+            if wait_s > 0:  # there were more events
+                self._start_timer(key, wait_s)
+                return
+            del self._timers[key]
         self._changed(key)
 
     def stop(self) -> None:
