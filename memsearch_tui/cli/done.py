@@ -162,7 +162,10 @@ def blame(path: str, limit: int, project: str | None, everything: bool) -> int:
         output.echo_each(f"  {output.safe(line)}" for line in _noted(memory, act.entry))
     if len(acts) == limit:
         output.say(f"the newest {many(limit, 'turn')}; -k shows more")
-    return output.exit_code(acts, "no captured turn wrote to it")
+    return output.exit_code(
+        acts,
+        "no captured turn wrote to it - `memsearch search` finds notes that name it",
+    )
 
 
 def _act_json(act: engine.AgentAction) -> dict[str, Any]:

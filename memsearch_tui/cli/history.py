@@ -161,7 +161,7 @@ def _memory_of(memory: engine.Memory, project: str | None) -> str:
 
 def _folder(path: str | None) -> str:
     if path and not os.path.isdir(path):
-        raise engine.UsageError(f"{path} is no folder")
+        raise engine.UsageError(f"{path} is no folder", "name one that exists")
     return os.path.abspath(path) if path else ""
 
 

@@ -97,7 +97,8 @@ def forget(query: tuple[str, ...], dry_run: bool, everything: bool, yes: bool) -
         for match in found
     )
     if not found:
-        output.emit({"forgotten": [], "number": 0}, say="nothing in the long-term memory matches")
+        nothing = "no fact matches - `memsearch longterm show --text` shows all of them"
+        output.emit({"forgotten": [], "number": 0}, say=nothing)
         return 1
     if dry_run:
         output.emit({"would_forget": rows}, say=f"{len(found)} lines would go")

@@ -202,7 +202,11 @@ def history(name: str | None, limit: int, diff: bool) -> int:
         if diff:
             _print_diff(change)
     if not changes:
-        output.remark("no changes yet")
+        output.remark(
+            f"no change of {name} - `memsearch history` lists all changes of this project"
+            if name
+            else "no changes yet - `memsearch history` lists what `edit`, `delete` and `mark` do"
+        )
     return 0 if changes else 1
 
 
@@ -341,7 +345,7 @@ def mark(
         (newer, valid, "superseded-by"),
     ):
         if value is not None and off:
-            raise UsageError(f"--{option} and --no-{option} exclude each other")
+            raise UsageError(f"--{option} and --no-{option} exclude each other", "pass one")
     changes: list[tuple[str, str | None]] = []
     if pin is not None:
         changes.append(("pin", "" if pin else None))
@@ -353,7 +357,7 @@ def mark(
     note = memory.note(name)
     newer_id = memory.note(newer).id if newer else None
     if newer_id == note.id:
-        raise UsageError("a note cannot supersede itself")
+        raise UsageError("a note cannot supersede itself", "name another note")
     if newer or valid:
         changes.append(("superseded-by", newer_id))
     for key, value in changes:
@@ -388,7 +392,7 @@ def pin(name: str, off: bool) -> None:
 def confidence(name: str, level: str | None, off: bool) -> None:
     """Set how sure a note is: it moves in the ranking, and agents do not get a low one."""
     if (level is None) != off:
-        raise UsageError("name a level (high, medium, low), or pass --off")
+        raise UsageError("no level, or two answers", "name high, medium or low, or pass --off")
     _mark(name, confidence=level, no_confidence=off)
 
 
@@ -424,7 +428,9 @@ def supersede(old: str, new: str | None, off: bool) -> None:
     newer one.
     """
     if bool(new) == off:
-        raise UsageError("name the note that replaces it, or pass --off")
+        raise UsageError(
+            "no newer note, or two answers", "name the note that replaces it, or pass --off"
+        )
     _mark(old, newer=new, valid=off)
 
 

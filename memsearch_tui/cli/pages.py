@@ -358,7 +358,9 @@ def compact(
     Quarantined, expired and superseded notes are left out.
     """
     if sum(map(bool, (source, day, week))) > 1:
-        raise engine.UsageError("--source, --day and --week each say which notes: choose one")
+        raise engine.UsageError(
+            "--source, --day and --week each say which notes", "choose one of them"
+        )
     days_of(day or "")  # validate it first: any other word would count as a source
     memory = memory_at()
     asked = engine.DigestRequest(

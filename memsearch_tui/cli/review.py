@@ -215,7 +215,10 @@ def _decide(
     if not fit:
         raise UsageError(f"nothing of this can be {word}ed", f"`memsearch review open {names[0]}`")
     if text is not None and (len(fit) != 1 or not fit[0].text):
-        raise UsageError("--text goes with one proposal of one line")
+        raise UsageError(
+            "--text goes with one proposal of one line",
+            f"`memsearch review open {fit[0].id}` shows what is proposed",
+        )
     if len(fit) > 1:
         output.confirm(f"{word.title()} {many(len(fit), 'case')}?", yes)
     done, failed, back = [], [], False

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 1
 _MIN_WIDTH, _DEFAULT_WIDTH, _MAX_WIDTH = 20, 100, 200
 _LEAST_ROOM = 20  # columns of a title
+#: Characters of the longest line on stderr, and of the beginning and the end of a longer one: an
+#: overlong argument is not repeated whole.
+_LONGEST_LINE, _HEAD, _TAIL = 800, 500, 250
 #: Role of a text -> its SGR parameters (ECMA-48, 8.3.117): all colours of the command line.
 _ROLES = {
     "strong": "1",
@@ -66,7 +69,7 @@ def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
     stream = sys.stderr if err else sys.stdout
     if stream is None:
         return
-    text = styled(text, is_colored=stream.isatty())
+    text = styled(shortened(text) if err else text, is_colored=stream.isatty())
     stream.write(f"{text}\n" if nl else text)
     stream.flush()
 
@@ -83,6 +86,16 @@ def styled(text: str, *, is_colored: bool) -> str:
     for role, sign in _SIGNS.items():
         text = text.replace(sign, f"\x1b[{_ROLES[role]}m" if is_colored else "")
     return text.replace(_END, "\x1b[0m" if is_colored else "")
+
+
+def shortened(text: str) -> str:
+    """Return *text* without the middle of each line that is too long for a message."""
+    if len(text) <= _LONGEST_LINE:
+        return text
+    return "\n".join(
+        line if len(line) <= _LONGEST_LINE else f"{line[:_HEAD]} … {line[-_TAIL:]}"
+        for line in text.split("\n")
+    )
 
 
 def say(text: str) -> None:
@@ -296,4 +309,4 @@ def report(error: BaseException, arguments: list[str]) -> int:
 def report_json(arguments: list[str], message: str, hint: str, code: int) -> None:
     """Print an error as JSON on stdout too, so that a program need not read prose."""
     if "--json" in arguments:
-        print_json({"error": message, "hint": hint, "exit_code": code})
+        print_json({"error": shortened(message), "hint": shortened(hint), "exit_code": code})

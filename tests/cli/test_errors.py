@@ -163,3 +163,58 @@ def test_settings_of_an_agent_that_cannot_be_changed_are_named(
     assert run(["agents", "install", "claude-code", "--yes"]) == 2
     assert str(file) in capsys.readouterr().err
     assert file.read_text() == settings
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "transcript NOTE",
+        "transcript /nowhere/session.jsonl",
+        "compact --prompt-file nowhere.md",
+        "compact --prompt-file nowhere.md --output-dir /dev/null/notes",
+        "compact --day 2026-01-01 --week",
+        "history feedfacefeed",
+        "blame nowhere.py",
+        "verify",
+        "verify NOTE",
+        "forget feedface",
+        "mark NOTE --superseded-by NOTE",
+        "mark NOTE --expires 7d --no-expires",
+        "supersede NOTE",
+        "confidence NOTE",
+        "supersession NOTE NOTE",
+        "config set search.top_k many",
+        "secrets allow nonsense",
+        "agents import --all --orphans nowhere",
+    ],
+)
+def test_a_wrong_use_names_the_next_step(memory, arguments, capsys):
+    note = memory.add("Redis it is")
+    assert run([note.id if word == "NOTE" else word for word in arguments.split()])
+    said = capsys.readouterr().err
+    assert "  -> " in said or " - " in said, said
+
+
+@pytest.mark.parametrize("arguments", [["remember", ""], ["forget", ""], ["index", "nowhere"]])
+def test_a_wrong_use_that_the_service_sees_names_the_next_step(
+    memory, arguments, monkeypatch, capsys
+):
+    monkeypatch.delenv("MEMSEARCH_NO_SERVICE")
+    assert run(arguments) == 2
+    assert "  -> " in capsys.readouterr().err
+    run(["service", "stop"])
+
+
+def test_text_goes_with_one_proposal_of_one_line(memory, capsys):
+    old = memory.add("Redis it is", day="2026-01-01")
+    memory.trust.quarantine([memory.files.section(old.id).target])
+    assert run(["review", "accept", old.id, "--text", "Valkey it is"]) == 2
+    assert "  -> `memsearch review open" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["x" * 10_000, "word " * 2_000], ids=["a word", "words"])
+@pytest.mark.parametrize("command", ["expand", "undo", "show", "help", "service", "restore"])
+def test_an_overlong_argument_is_not_repeated_whole(memory, command, text, capsys):
+    assert run([command, text]) in (1, 2)
+    said = capsys.readouterr().err
+    assert text[:100] in said and len(said) < 2_000

@@ -25,6 +25,14 @@ from memsearch_engine.journal.parse import turn_id
 from memsearch_engine.search.scope import ScopePart
 
 
+def by_hand(entry: Entry) -> NotFound:
+    """Return the error for the conversation of a handwritten entry."""
+    return NotFound(
+        f"entry {entry.id} was written by hand: it has no conversation",
+        f"`memsearch expand {entry.id}` shows the note",
+    )
+
+
 class Transcripts(ScopePart):
     """The conversations of agents, whole or around a turn.
 
@@ -106,7 +114,7 @@ class Transcripts(ScopePart):
     def _live(self, entry: Entry) -> Conversation:
         anchor = entry.anchor
         if anchor is None:
-            raise NotFound(f"entry {entry.id} was written by hand: it has no conversation")
+            raise by_hand(entry)
         return anchored(
             anchor.agent,
             anchor.session,
@@ -152,7 +160,10 @@ class Transcripts(ScopePart):
             raw: do not remove secrets.
         """
         if not os.path.isfile(path):
-            raise NotFound(f"no transcript file {path}")
+            raise NotFound(
+                f"no transcript file {path}",
+                "`memsearch transcript ENTRY` opens the conversation of a note",
+            )
         return self.presentable(
             open_file(path, turn, session, context=context, cache=self._scope.home.offsets),
             full,

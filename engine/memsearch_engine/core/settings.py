@@ -448,7 +448,10 @@ def _parse_value(key: str, raw: str, hint: Any) -> Any:
         )
         return msgspec.convert(value, hint, strict=True)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
-        raise SettingsError(f"`{key}` wants {type_name(hint)}, not {raw!r}") from error
+        raise SettingsError(
+            f"`{key}` wants {type_name(hint)}, not {raw!r}",
+            f"`memsearch config get {key}` prints its present value",
+        ) from error
 
 
 def secret(value: str) -> str:
@@ -461,5 +464,7 @@ def _put(table: dict[str, Any], key: str, value: Any) -> None:
     for part in tables:
         table = table.setdefault(part, {})
         if not isinstance(table, dict):
-            raise SettingsError(f"`{key}`: `{part}` is not a table")
+            raise SettingsError(
+                f"`{key}`: `{part}` is not a table", f"write [{part}] in the settings file"
+            )
     table[name] = value

@@ -149,7 +149,7 @@ class Supersessions(ScopePart):
             check_is_note(self._scope.home, section)
         names = [section.entry.id for section in sections]
         if names[0] == names[1]:
-            raise UsageError("a note does not amend itself")
+            raise UsageError("a note cannot supersede itself", "name two notes")
         return listing.set_override(self._scope.home, names[0], names[1], yes)
 
     def pairs(self, name: str = "", *, limit: int = 20) -> list[listing.Supersession]:

@@ -83,14 +83,20 @@ class Undoable:
             if entry is None:
                 position = _place(document, data, old)
                 if not old.before.strip():
-                    raise NotFound(f"change {seq} added this entry: there is no earlier text")
+                    raise NotFound(
+                        f"change {seq} added this entry: there is no earlier text",
+                        f"`memsearch history {old.entry_id}` lists its changes",
+                    )
                 before, after = b"", render.as_block(document, position, old.before)
             else:
                 position, before = entry.start, data[entry.start : entry.end]
                 after = old.before.rstrip() if old.before.strip() else b""
             new = data[:position] + after + data[position + len(before) :]
             if new == data:
-                raise Conflict(f"entry {old.entry_id} is already as it was before change {seq}")
+                raise Conflict(
+                    f"entry {old.entry_id} is already as it was before change {seq}",
+                    f"`memsearch history {old.entry_id}` lists its changes",
+                )
             record = new_change(
                 "add" if not before else "edit" if after else "delete",
                 old.memory,

@@ -154,11 +154,15 @@ class Review(ABC, Generic[P]):
 
     def _own_words(self, hunks: list[Hunk], text: str) -> list[str]:
         if len(hunks) != 1:
-            raise UsageError("name the one change that gets this text")
+            raise UsageError(
+                "name the one change that gets this text", f"`{self.listing}` lists them"
+            )
         if not text.strip():
             raise UsageError("the text is empty", "reject the change instead")
         if self.forbidden.search(text):
-            raise UsageError("the text has a section's heading or a comment in it")
+            raise UsageError(
+                "the text has a section's heading or a comment in it", "leave that out"
+            )
         return workspace.clean(self.home, text.strip("\n")).splitlines()
 
 

@@ -262,7 +262,8 @@ def prompt(settings: Settings, kind: str) -> str:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(
-            f"`prompts.{kind}` {path} can't be read: {getattr(error, 'strerror', '') or error}"
+            f"`prompts.{kind}` {path} can't be read: {getattr(error, 'strerror', '') or error}",
+            f"memsearch config unset prompts.{kind}",
         ) from error
 
 

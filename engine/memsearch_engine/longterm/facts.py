@@ -91,7 +91,7 @@ def remember(home: Home, fact: str, *, project: str = "", name: str = "", by: st
         "</memsearch-memory", "</memsearch_memory"
     )
     if not text:
-        raise UsageError("there is nothing to remember")
+        raise UsageError("there is nothing to remember", "memsearch remember 'the fact'")
     if len(text) > _MAX:
         raise UsageError(f"a fact may have {_MAX} characters", "`memsearch add` takes longer notes")
     scope = project[:8]

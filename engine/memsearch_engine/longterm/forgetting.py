@@ -65,7 +65,7 @@ def find(home: Home, query: str, project: str = "") -> list[Match]:
     """
     wanted, scope = set(terms(query)), project[:8]
     if not wanted:
-        raise UsageError("the query has no words")
+        raise UsageError("the query has no words", "name words of the fact to be forgotten")
 
     def hit(line: str) -> bool:
         """Whether a line contains every word of the query."""
@@ -197,7 +197,10 @@ def restore(home: Home, number: int) -> int:
                     now = review.apply(hunk, now)
                 back.append((image, now))
             elif now != image.after:
-                raise Conflict(f"{image.name} has changed since it was forgotten")
+                raise Conflict(
+                    f"{image.name} has changed since it was forgotten",
+                    "`memsearch remember` writes a fact again",
+                )
             else:
                 back.append((image, image.before))
         for image, text in back:
@@ -249,7 +252,9 @@ def _get(home: Home, image: _Image) -> str:
         return workspace.read(home.longterm, image.name)
     memory = SessionMemories(home).get(image.name)
     if memory is None:
-        raise Conflict(f"the memory {image.name} is gone")
+        raise Conflict(
+            f"the memory {image.name} is gone", "`memsearch remember` writes a fact again"
+        )
     return str(getattr(memory, image.kind))
 
 

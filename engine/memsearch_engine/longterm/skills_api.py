@@ -73,14 +73,14 @@ class Skills(ScopePart):
         slug = skills.slug_of(name)
         clean, why = skill_drafts.checked_body(self._home, body, lambda line: True)
         if not slug or not clean:
-            raise UsageError(why or f"{name!r} is no name")
+            raise UsageError(why or f"{name!r} is no name", "`memsearch skills add --help`")
         if any(candidate.name == slug for candidate in self.all()):
             raise UsageError(
                 f"there is a skill {slug}", f"edit it, or memsearch skills remove {slug}"
             )
         text = skills.render(slug, description, clean, self._home)
         if problems := skills.validated(slug, text):
-            raise UsageError(problems[0])
+            raise UsageError(problems[0], "`memsearch skills add --help`")
         self._scope.register()
         skills.write(
             self._home, self._scope.project, slug, text, description, [], 0, "manual", "hand"

@@ -213,7 +213,10 @@ class ReviewQueue:
             Conflict: it has changed since it was read.
         """
         if case.kind not in _DECIDERS or not (case.yes if accept else case.no):
-            raise UsageError(f"{case.title!r} cannot be {'accepted' if accept else 'rejected'}")
+            raise UsageError(
+                f"{case.title!r} cannot be {'accepted' if accept else 'rejected'}",
+                f"`memsearch review open {case.id}` shows its answers",
+            )
         message, step = _DECIDERS[case.kind](self._memory, case, accept, text)
         done = DecisionRecord(time.time(), self._project, case.kind, case.title, message, step)
         with self._changed() as record:

@@ -100,7 +100,7 @@ class Secrets:
         try:
             scan.allow(self._home, fingerprint, off=off)
         except ValueError as error:
-            raise UsageError(str(error)) from error
+            raise UsageError(str(error), "`memsearch secrets scan` prints them") from error
 
     def allowed(self) -> frozenset[str]:
         """Fingerprints that are marked as no secrets."""

@@ -197,7 +197,7 @@ class Staleness:
 
         common_dir = locate(project.root, self._scope.home).common_dir
         if not common_dir:
-            raise NotFound(f"{project.root} has no git repository")
+            raise NotFound(f"{project.root} has no git repository - `git init` begins one")
         rows = {
             (row.entry_id, row.hash): row
             for file in list_days(project.memory)

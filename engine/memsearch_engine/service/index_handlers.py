@@ -62,7 +62,7 @@ class IndexHandlers:
         """
         for path in paths or []:
             if not os.path.exists(path):
-                raise UsageError(f"{path} does not exist")
+                raise UsageError(f"{path} does not exist", "name a markdown file or a folder")
         projects = self._state.projects_of(place, all_projects, register=True)
         results = [
             self._state.indexer.run(project, list(paths or []), force, call) for project in projects

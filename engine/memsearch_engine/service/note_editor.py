@@ -99,7 +99,7 @@ class NoteEditor(ScopePart):
         """Remove notes, all or none; see ``Memory.delete``."""
         gone = [note if isinstance(note, Note) else self._scope.note(note) for note in notes]
         if if_match and len(gone) != 1:
-            raise UsageError("if_match is for one entry")
+            raise UsageError("if_match is for one entry", "delete the entries one by one")
         self.delete_each([Target(note.path, note.id, if_match or note.hash) for note in gone])
         return gone
 

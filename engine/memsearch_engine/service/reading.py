@@ -13,6 +13,7 @@ from typing import Any
 from memsearch_engine.agents.transcripts.evidence import Archive
 from memsearch_engine.agents.transcripts.locate import Excerpt, anchored, known_folders, window
 from memsearch_engine.capture.clean import without_secrets
+from memsearch_engine.capture.transcripts import by_hand
 from memsearch_engine.core import agent_registry, safe_files
 from memsearch_engine.core.errors import NotFound, Unreachable
 from memsearch_engine.core.home import AgentFolders, Home
@@ -155,7 +156,7 @@ def transcript_view(
     """
     entry = found.entry
     if entry.anchor is None:
-        raise NotFound(f"entry {entry.id} was written by hand")
+        raise by_hand(entry)
     known = agent_registry.agent(entry.agent)
     names = ("HOME", "XDG_CONFIG_HOME", known.home_variable, known.sessions_variable)
     excerpt = _conversation(home, root, entry.anchor, turn or entry.turn, context)

@@ -144,7 +144,7 @@ class RepositoryChecker:
         common_dir = self._common_dir(project)
         if not common_dir:
             raise Unreachable(
-                f"{project.root} has no git repository",
+                f"{project.root} has no git repository - `git init` begins one",
                 "notes are compared with what git has stored",
             )
         with self._one:

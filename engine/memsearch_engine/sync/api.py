@@ -157,7 +157,7 @@ class Sync(ScopePart):
         if len(found) > 1:
             raise UsageError(f"several projects are called {name}", "name it by its id")
         if not os.path.isdir(folder):
-            raise NotFound(f"no folder {folder}")
+            raise NotFound(f"no folder {folder}", "clone the project there first")
         with contextlib.closing(Registry(self._scope.home)) as registry:
             project = registry.at(locate(folder, self._scope.home), register=True)
         os.makedirs(project.memory, exist_ok=True)

@@ -181,7 +181,8 @@ def trust(
         document: Any = tomlkit.parse((config or b"").decode())
     except (ParseError, UnicodeDecodeError) as error:
         raise UsageError(
-            f"{base / 'config.toml'} is not TOML that can be changed safely: {error}"
+            f"{base / 'config.toml'} is not TOML that can be changed safely: {error}",
+            "repair this file, then try again",
         ) from error
     state = document
     for name in ("hooks", "state"):

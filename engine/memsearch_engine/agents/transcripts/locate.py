@@ -303,7 +303,10 @@ def recognise(path: str, session: str = "") -> Session:
     except OSError as error:
         raise NotFound(f"{path} can't be read: {error.strerror}") from error
     if found is None:
-        raise NotFound(f"no session {session} in {path}".replace("  ", " "))
+        raise NotFound(
+            f"no session {session} in {path}".replace("  ", " "),
+            "`memsearch transcript ENTRY` opens the conversation of a note",
+        )
     return found
 
 

@@ -67,6 +67,7 @@ _FENCE = re.compile(r"^\s*(?:```|~~~)\S*\s*$")
 _TAG = re.compile(r"<(?=\s*(?:/\s*)?notes)", re.IGNORECASE)
 _RULE = re.compile(r"^\s{0,3}(?:-{3,}|={3,}|_{3,}|\*{3,})\s*$")
 _BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s")
+_ELSEWHERE = "`--output-dir FOLDER` names another folder"
 _MIN_OF_ID = 4
 _RAREST = 6  # number of rare words of a line that determine its weight
 _MAX_ANSWER = 24_000  # characters
@@ -234,9 +235,9 @@ class Compact:
         try:
             os.makedirs(folder, exist_ok=True)
         except OSError as error:
-            raise UsageError(f"{folder} can't be made: {error.strerror}") from error
+            raise UsageError(f"{folder} can't be made: {error.strerror}", _ELSEWHERE) from error
         if not os.access(folder, os.W_OK | os.X_OK):
-            raise UsageError(f"{folder} can't be written")
+            raise UsageError(f"{folder} can't be written", _ELSEWHERE)
         return folder
 
     def write(self, digest: Digest, folder: str = "") -> Note:
@@ -431,7 +432,8 @@ def _template(settings: Settings, asked: DigestRequest) -> str:
             template = Path(path).expanduser().read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(
-                f"{path} can't be read: {getattr(error, 'strerror', '') or error}"
+                f"{path} can't be read: {getattr(error, 'strerror', '') or error}",
+                "name a text file that has {chunks} where the notes go",
             ) from error
     else:
         template = (Path(__file__).parent / "prompts" / "compact.md").read_text(encoding="utf-8")

@@ -76,7 +76,9 @@ def pick(scope: Scope, search: Search, source: str = "") -> Picking:
         NotFound: there are no notes.
     """
     if source and not source.strip():
-        raise UsageError("a source is a file, a day, days or a query")
+        raise UsageError(
+            "a source is a file, a day, days or a query", "leave it out for the whole project"
+        )
     title, found = _named(scope, search, " ".join(source.split()))
     files: dict[str, NoteFiles] = {}
     notes: list[DigestNote] = []

@@ -235,7 +235,7 @@ def _read(path: str) -> _Pack:
     try:
         made = msgspec.json.decode(read(path, MAX_BYTES), type=_Pack)
     except FileNotFoundError as error:
-        raise NotFound(f"no file {path}") from error
+        raise NotFound(f"no file {path}", "`memsearch share --pack FILE` makes one") from error
     except (OSError, msgspec.DecodeError, RecursionError) as error:
         raise UsageError(
             f"{path} is no pack of notes: {error}", "`memsearch share --pack FILE` makes one"
