@@ -236,6 +236,9 @@ def trace(query: tuple[str, ...]) -> int:
         for word in words
     ]
     output.emit({"words": notes, "now": words[-1].row.entry_id if words else ""})
+    if not note and not output.is_json():
+        found = engine.answer_view(memory.search(topic))
+        output.say_each(f"note: {text}" for text in results.remarks(found))
     for word in words:
         row = word.row
         output.echo(
@@ -257,7 +260,7 @@ def trace(query: tuple[str, ...]) -> int:
             _say_wrapped(f"  → {output.safe(ending)}")
     if len(words) == 1:
         output.say("no other note supersedes it, and it supersedes none")
-    return output.exit_code(words, "nothing found")
+    return output.exit_code(words, "nothing found - `memsearch search` looks through the notes")
 
 
 def _topic(memory: engine.Memory, words: tuple[str, ...]) -> tuple[str, str]:

@@ -125,7 +125,7 @@ def search_lines(
             replaced.setdefault(newer["entry_id"], []).append(hit)
     strong = [hit for hit in top if not hit[_DISPLAY]["is_doubtful"]]
     shown = top if weak or explain else strong or top[:_WEAK_SHOWN]
-    lines: Lines = [("err", f"note: {text}") for text in _remarks(answer, bool(strong))]
+    lines: Lines = [("err", f"note: {text}") for text in remarks(answer)]
     column = max((len(hit["agent"] or hit["kind"]) for hit in shown), default=0)
     for number, hit in enumerate(shown):
         block = _hit_lines(hit, hits, stems, column, width, explain)
@@ -135,19 +135,20 @@ def search_lines(
     return [*lines, ("err", _after(answer, shown, len(top) - len(shown)))]
 
 
-def _remarks(answer: dict[str, Any], is_close: bool) -> list[str]:
-    """Return the remarks that precede the hits."""
-    remarks = [
+def remarks(answer: dict[str, Any]) -> list[str]:
+    """Return the remarks that precede the hits of an ``answer_view``."""
+    is_close = any(not hit[_DISPLAY]["is_doubtful"] for hit in answer["hits"])
+    found = [
         f"no note has {word!r}; searched for {', '.join(near)}"
         for word, near in answer["corrected"].items()
     ]
     if answer["absent"]:
-        remarks.append(f"no note has {', '.join(map(repr, answer['absent']))}")
+        found.append(f"no note has {', '.join(map(repr, answer['absent']))}")
     if answer["hits"] and not is_close:
-        remarks.append("perhaps no note fits: these are only faintly similar")
+        found.append("perhaps no note fits: these are only faintly similar")
     elif answer["is_unsure"]:
-        remarks.append("perhaps no note fits: none is much nearer than the rest")
-    return remarks
+        found.append("perhaps no note fits: none is much nearer than the rest")
+    return found
 
 
 def _after(answer: dict[str, Any], shown: list[dict[str, Any]], hidden: int) -> str:

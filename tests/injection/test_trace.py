@@ -39,6 +39,9 @@ def test_what_nothing_supersedes_is_listed_alone_and_nothing_is_found_where_noth
     furnish(box, RETURNS)
     alone = box.ok("trace", "returned items with negative quantity")
     assert "floor the day at zero" in alone.out and "no other note" in alone.err
+    assert "no note fits" not in alone.err
+    unknown = box.ok("trace", "zzqxv")
+    assert "no note has 'zzqxv'" in unknown.err and "perhaps no note fits" in unknown.err
     empty = box.run("trace", "anything", cwd=box.other_project("empty"))
     assert empty.code == 1 and "nothing found" in empty.err
 
