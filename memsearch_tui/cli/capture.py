@@ -96,7 +96,8 @@ _OUTCOMES: dict[str, list[engine.TurnOutcome]] = {
     epilog=(
         "\b\nExamples:\n"
         "  memsearch agents coverage --since 7d\n"
-        "  memsearch agents coverage --list failed"
+        "  memsearch agents coverage --list failed\n"
+        "  memsearch agents coverage --list trivial -k 1000"
     )
 )
 @click.option("--since", help="Only from this day on (2026-01-31, 7d).")
@@ -106,16 +107,25 @@ _OUTCOMES: dict[str, list[engine.TurnOutcome]] = {
     type=click.Choice(list(_OUTCOMES)),
     help="The turns of one kind, each with its reason.",
 )
+@click.option(
+    "--limit",
+    "-k",
+    type=click.IntRange(min=1),
+    default=200,
+    show_default=True,
+    help="Turns to list.",
+)
 @as_json
-def coverage(since: str | None, listed: str | None) -> int:
+def coverage(since: str | None, listed: str | None, limit: int) -> int:
     """Compare the turns in transcripts with the notes, by agent and day, since capture began."""
     day = days_of(since or "")[0]
     capture = engine.Memory().capture
     state = capture.coverage(day)
     if listed:
-        rows = capture.missed(_OUTCOMES[listed])
+        found = capture.missed(_OUTCOMES[listed], limit=-1)
+        rows, left_out = found[:limit], max(0, len(found) - limit)
         output.emit(
-            {"turns": rows},
+            {"turns": rows, "left_out": left_out},
             echo=(
                 (
                     f"{missed.day}  {missed.agent:12s} {missed.session[:13]}  {missed.turn[:13]} "
@@ -124,7 +134,9 @@ def coverage(since: str | None, listed: str | None) -> int:
                 for missed in rows
             ),
         )
-        return 0 if rows else 1
+        if left_out:
+            output.say(f"{many(left_out, 'older turn')} left out: `-k {len(found)}` lists all")
+        return output.exit_code(rows, f"no turn is {listed}")
     output.emit(state)
     if not state.agents:
         output.echo(

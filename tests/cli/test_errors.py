@@ -218,3 +218,31 @@ def test_an_overlong_argument_is_not_repeated_whole(memory, command, text, capsy
     assert run([command, text]) in (1, 2)
     said = capsys.readouterr().err
     assert text[:100] in said and len(said) < 2_000
+
+
+def test_a_list_of_missed_turns_says_how_many_it_leaves_out(memory, monkeypatch, capsys):
+    from memsearch_engine.capture.ledger import CaptureLedger, SeenTurn
+
+    memory.home.ensure()
+    ledger = CaptureLedger(memory.home)
+    ledger.note(
+        SeenTurn("codex", "s", f"t{number}", "2026-02-09", "/p", "failed", "too long", 1.0)
+        for number in range(3)
+    )
+    ledger.close()
+    monkeypatch.delenv("MEMSEARCH_NO_SERVICE")
+    listing = ["agents", "coverage", "--list", "failed"]
+    try:
+        assert run([*listing, "-k", "2"]) == 0
+        said = capsys.readouterr()
+        assert said.out.count("too long") == 2 and "1 older turn left out: `-k 3`" in said.err
+        assert run([*listing, "-k", "2", "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert (len(found["turns"]), found["left_out"]) == (2, 1)
+        assert run(listing) == 0
+        said = capsys.readouterr()
+        assert said.out.count("too long") == 3 and not said.err
+        assert run([*listing[:-1], "orphaned"]) == 1
+        assert "no turn is orphaned" in capsys.readouterr().err
+    finally:
+        run(["service", "stop"])

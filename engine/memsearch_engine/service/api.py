@@ -75,13 +75,16 @@ class Capture(ScopePart):
 
         return self._scope.call("coverage", Coverage, timeout_s=_LONG_S, since=since)
 
-    def missed(self, outcomes: Sequence[TurnOutcome]) -> list[MissedTurn]:
+    def missed(self, outcomes: Sequence[TurnOutcome], *, limit: int = 200) -> list[MissedTurn]:
         """Return the turns that are not in memory, newest first, each with the reason.
+
+        Args:
+            limit: at most this many; -1 for all.
 
         Raises:
             Unreachable: the service does not answer.
         """
-        return self._scope.call("missed", list[MissedTurn], outcomes=outcomes)
+        return self._scope.call("missed", list[MissedTurn], outcomes=outcomes, limit=limit)
 
     def standing(self, *, start: bool = True) -> CaptureStatus:
         """Return the state of capture, and how many decisions are pending review.
