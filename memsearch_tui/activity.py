@@ -151,6 +151,7 @@ def _missed(state: dict[str, Any]) -> list[Line]:
         _label("Waiting"),
         (many(len(waiting), "event") if waiting else "none", "warn" if waiting else "text"),
     ]
+    row += [("  ^r ", "key"), ("tries again", "dim")] if state.get("set_aside") else []
     rows = [[(f"{item['event']}  ", "text"), (item["reason"], "warn")] for item in waiting]
     found.append(Line("waiting", row, rows or [[("No event waits to be read.", "text")]]))
     jobs = state["summaries"]

@@ -112,6 +112,7 @@ class MemoryStatus:
             "days": [],
             "alarms": [],
             "waiting": [],
+            "set_aside": 0,
             "missed": [],
             "skipped": [],
             "error": "",
@@ -130,7 +131,9 @@ class MemoryStatus:
             state["summaries"], state["failures"] = capture.summaries(), capture.failures()
             state["spend"], state["today_tokens"] = capture.spent(), capture.spent_today()
             state["injected"] = injection.log()
-            state["waiting"] = msgspec.to_builtins(capture.inbox().waiting)
+            queue = capture.inbox()
+            state["waiting"] = msgspec.to_builtins([*queue.waiting, *queue.set_aside])
+            state["set_aside"] = len(queue.set_aside)
             state["missed"] = capture.missed(["failed", "homeless", "new"])
             state["skipped"] = capture.missed(["trivial"])
             covered = capture.coverage()

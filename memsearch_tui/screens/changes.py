@@ -37,6 +37,7 @@ class ChangesScreen(Page["list[engine.Change]"]):
         super().__init__()
         self._library = library
         self._changes: dict[int, engine.Change] = {}
+        self._back: set[int] = set()  # deletions whose note is there again
         self._brought: list[engine.Change] = []
 
     async def on_mount(self) -> None:
@@ -53,6 +54,7 @@ class ChangesScreen(Page["list[engine.Change]"]):
 
     def _show(self, changes: list[engine.Change]) -> None:
         self._changes = {change.seq: change for change in changes}
+        self._back = _brought_back(changes)
         self._list.empty = ["Nothing was changed yet."]
         # a page opens on the newest change; after an undo the cursor stays
         at_top = not self._brought and not self._list.cursor
@@ -63,7 +65,8 @@ class ChangesScreen(Page["list[engine.Change]"]):
 
     def _row(self, index: int, width: int) -> Row:
         change = self._changes[self._list.keys[index]]
-        undone = [("undone ", "dim")] if change.state == "undone" else []
+        is_back = change.seq in self._back
+        undone = [("undone ", "dim")] if change.state == "undone" or is_back else []
         others = len(self._deleted_with(change)) - 1
         with_it = [(f"  and {others} more", "dim")] if others > 0 else []
         when = strftime("%Y-%m-%d %H:%M", localtime(change.at))
@@ -85,14 +88,17 @@ class ChangesScreen(Page["list[engine.Change]"]):
         self._detail.show([head, [], *diff_rows(before, after)])
 
     def _deleted_with(self, change: engine.Change) -> list[engine.Change]:
-        """Return the deletions of the same step as *change*, itself included."""
-        if change.op != "delete" or change.state == "undone":
+        """Return the deletions of the same step as *change*, itself included, that still hold."""
+        if not self._holds(change):
             return []
         return [
-            one
-            for one in self._changes.values()
-            if one.batch == change.batch and one.op == "delete" and one.state != "undone"
+            one for one in self._changes.values() if one.batch == change.batch and self._holds(one)
         ]
+
+    def _holds(self, change: engine.Change) -> bool:
+        """Return whether *change* is a deletion whose note is not there again."""
+        is_done = change.state != "undone" and change.seq not in self._back
+        return change.op == "delete" and is_done
 
     async def action_restore(self) -> None:
         """Restore the text before the change under the cursor; all notes of a deletion at once."""
@@ -118,6 +124,23 @@ class ChangesScreen(Page["list[engine.Change]"]):
     def leave(self) -> None:
         """Leave. The home screen shows the restored note."""
         self.dismiss(self._brought or None)
+
+
+def _brought_back(changes: list[engine.Change]) -> set[int]:
+    """Return the numbers of the deletions after which the same note was added again.
+
+    Args:
+        changes: the newest first.
+    """
+    found = set()
+    next_ops: dict[tuple[str, str], str] = {}  # of each note, the operation that came next
+    for change in changes:
+        if change.state != "undone":
+            note = change.path, change.entry_id
+            if change.op == "delete" and next_ops.get(note) == "add":
+                found.add(change.seq)
+            next_ops[note] = change.op
+    return found
 
 
 def _readable(text: bytes) -> str:

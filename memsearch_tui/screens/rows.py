@@ -63,6 +63,7 @@ class RowsScreen(Page[None]):
     def _show(self, lines: list[Line], cursor: Any = None) -> None:
         self.lines = lines
         self._list.show_keys([(n, line.key) for n, line in enumerate(lines)], cursor=cursor)
+        self.refresh_bindings()  # keys that act on what was read
         self.call_after_refresh(self._moved)  # the list has its height then
 
     def _is_heading(self, key: Any) -> bool:
@@ -118,13 +119,16 @@ class HealthScreen(RowsScreen):
             if by_hand:
                 self._detail.show_row(at)
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Return whether a key works now: the second model's, while a download is advised."""
+        if action != "second_model":
+            return super().check_action(action, parameters)
+        fix = self._state.get("second", {}).get("fix", "")
+        return not self._making and fix.startswith("memsearch")
+
     def action_second_model(self) -> None:
         """Download the second model. The service uses it as soon as it has embedded the notes."""
-        second = self._state.get("second", {})
-        if self._making or not second.get("advice"):
-            is_asked = second.get("asked")
-            self.say("the second model is in use" if is_asked else "these notes don't need one")
-            return
+        second = self._state["second"]
         self._making = "downloading; quitting stops it …"
         self.run_worker(self._bring(second["name"]), group="second")
         self.action_reload()
@@ -149,10 +153,20 @@ class ActivityScreen(RowsScreen):
     ]
 
     def __init__(self, library: Library, *, live: bool = True) -> None:
-        super().__init__(
-            lambda: activity.lines(library.status.activity(), library.today()), live=live
-        )
+        super().__init__(self._look, live=live)
         self._library = library
+        self._has_failures = False
+
+    def _look(self) -> list[Line]:
+        state = self._library.status.activity()
+        self._has_failures = bool(state["failures"] or state["set_aside"])
+        return activity.lines(state, self._library.today())
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Return whether a key works now: the one of what failed, while something has failed."""
+        return super().check_action(action, parameters) and (
+            action != "retry" or self._has_failures
+        )
 
     async def action_retry(self) -> None:
         """Retry failed events and summaries, and read the page again."""

@@ -287,6 +287,8 @@ def test_what_was_changed_is_listed_with_its_difference_and_brought_back(world):
         await pilot.press("up", "u")
         await settled(pilot)
         assert isinstance(app.screen, ChangesScreen) and "brought back" in said(app)
+        rows = ["".join(text for text, _ in app.screen._row(n, 80)) for n in range(3)]
+        assert " add " in rows[0] and "delete undone" in rows[1] and "undone" not in rows[2]
         await pilot.press("escape")
         await settled(pilot)
         assert app.screen.state.item.title.endswith("seconds in staging")

@@ -392,6 +392,10 @@ def test_health_knows_the_second_model_while_it_reads_again(world, monkeypatch):
         "fix": "memsearch models pull m",
     }
     found, pulled = {**HEALTH, "second": advice}, list[str]()
+
+    def offered() -> dict[str, str]:
+        return dict(app.screen.query_one(Keys).named)
+
     monkeypatch.setattr(MemoryStatus, "health", lambda self: may_read.wait(60) and found)
     monkeypatch.setattr(Models, "pull", lambda self, name: pulled.append(name))
 
@@ -403,5 +407,9 @@ def test_health_knows_the_second_model_while_it_reads_again(world, monkeypatch):
         await pilot.press("escape", "f3", "2")
         await until(pilot, lambda: pulled == ["m"])
         may_read.set()
+        await until(pilot, lambda: "2" in offered())
+        advice.update(advice="", fix="")
+        await pilot.press("r")
+        await until(pilot, lambda: "2" not in offered())
 
     drive(app, steps)

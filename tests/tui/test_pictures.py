@@ -102,6 +102,7 @@ ACTIVITY = {
     ],
     "missed": [],
     "waiting": [{"event": "1795292537.json", "reason": "the transcript is not there"}],
+    "set_aside": 0,
     "error": "",
     "summaries": {"done": 12, "waiting": 1},
     "failures": [

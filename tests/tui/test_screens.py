@@ -232,7 +232,7 @@ def test_help_opens_over_health_and_activity_with_their_keys_and_not_over_itself
         await pilot.pause()
         keys = seen(app)
         assert isinstance(app.screen, HelpScreen) and keys.index("Here") < keys.index(
-            "Redo what failed"
+            "Read again"
         ) < keys.index("Moving")
         await pilot.press("escape")
         assert isinstance(app.screen, ActivityScreen)
@@ -289,8 +289,9 @@ def test_a_read_that_takes_long_is_the_only_one_and_is_shown_when_it_is_done(wor
 
 def test_failures_are_tried_again_from_activity(world, monkeypatch):
     app = world.app()
-    app.library.status.activity = lambda: {**ACTIVITY, "failures": []}
-    asked = []
+    asked, failures = [], list(ACTIVITY["failures"])
+    state = {**ACTIVITY, "failures": failures}
+    app.library.status.activity = lambda: state
 
     def retry() -> int:
         asked.append(True)
@@ -301,7 +302,10 @@ def test_failures_are_tried_again_from_activity(world, monkeypatch):
     monkeypatch.setattr(type(app.library.memory.capture), "retry", lambda self: retry())
 
     async def steps(pilot):
-        await pilot.press("f4", "ctrl+r")
+        await pilot.press("f4")
+        await settled(pilot)
+        assert ("^r", "Redo what failed") in app.screen.query_one(Keys).named
+        await pilot.press("ctrl+r")
         await settled(pilot)
         assert str(app.screen.query_one("#status").content) == "2 failures tried again"
         await pilot.press("ctrl+r")
@@ -310,6 +314,14 @@ def test_failures_are_tried_again_from_activity(world, monkeypatch):
         await pilot.press("ctrl+r")
         await settled(pilot)
         assert str(app.screen.query_one("#status").content) == "the inbox [is] locked"
+        failures.clear()
+        await pilot.press("r")
+        await settled(pilot)
+        assert "^r" not in dict(app.screen.query_one(Keys).named)
+        state["set_aside"] = 1
+        await pilot.press("r")
+        await settled(pilot)
+        assert "^r" in dict(app.screen.query_one(Keys).named)
 
     drive(app, steps)
 
