@@ -15,11 +15,14 @@ from memsearch_engine.agents.transcripts.evidence import Archive
 from memsearch_engine.agents.transcripts.model import ToolCall, Turn
 from memsearch_engine.core import freshness
 from memsearch_engine.core.home import Home
+from memsearch_engine.index.vectors import matrix
 from memsearch_engine.injection.session_start import is_prepared
 from memsearch_engine.service import service_state, tasks
 from memsearch_engine.service.commands import IndexJob, RequestContext
 from memsearch_engine.service.service_state import Activity, ServiceState
 from memsearch_engine.service.tasks import CaptureTask
+
+from tests.conftest import until
 
 
 @pytest.fixture
@@ -144,6 +147,16 @@ def test_a_context_that_could_not_be_prepared_is_prepared_later(box, state, monk
     monkeypatch.setattr(service_state, "prepare", lambda *values: made.append("x"))
     running._prepare_contexts()
     assert made == ["x"]
+
+
+def test_a_start_saves_the_vectors_of_a_large_project_for_the_next_one(box, monkeypatch):
+    monkeypatch.setattr(matrix, "WORTH_A_FILE", 2)
+    box.write("2026-03-01", "### 10:00\n- giraffes eat leaves\n\n### 11:00\n- zebras eat grass\n")
+    call = RequestContext(lambda state: None, lambda: False)
+    for _ in range(2):
+        with contextlib.closing(ServiceState(Home(box.home.root).ensure())) as made:
+            made.indexer.run(made.project_at(place(box), register=True), [], False, call)
+    until(lambda: [*box.home.index.glob("*/*.matrix")])
 
 
 @pytest.fixture

@@ -412,3 +412,11 @@ class VectorIndex:
     def warm(self, collection: str) -> None:
         """Load the data for the first search of a project. Only for the writing thread."""
         self._search.warm(collection)
+
+    def save(self) -> None:
+        """Save data that ``warm`` took long to load, so that the next start has it sooner.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        self._search.save()

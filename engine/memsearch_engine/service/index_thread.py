@@ -347,6 +347,13 @@ class IndexThread:
         for collection in collections[:_WARMED]:
             with contextlib.suppress(Exception):
                 serving.warm(collection)
+        self._at_rest.submit(self._save, serving)
+
+    def _save(self, index: VectorIndex) -> None:
+        try:
+            index.save()
+        except OSError as error:  # such as a full disk
+            log.warning("the next start reads all vectors from the database: %s", error)
 
     def _settle_spaces(self) -> None:
         """Mark the index as complete if all known projects have their vectors."""

@@ -1,1 +1,1 @@
-"""Parts of a ``VectorIndex``: vectors by text hash, the ledger of the store, cache and searches."""
+"""Parts of a ``VectorIndex``: vectors by text hash, the ledger, the matrix, searches."""

@@ -20,7 +20,9 @@ from memsearch_engine.core.migrations import (
 )
 
 _LAYOUT = 1
-_AT_ONCE = 500  # vectors
+_AT_ONCE = 500  # rows
+#: Ending of the files with copies of the vectors (``matrix``).
+COPIES = ".matrix"
 #: ``vectors`` has rowids. Without them, most of each row is in overflow pages of the key's tree,
 #: and reading 100,000 rows takes 3.8 s instead of 0.8 s.
 _SCHEMA = """
@@ -53,7 +55,7 @@ class VectorDatabase:
         except sqlite3.OperationalError:  # a full disk or a lock, no damage
             raise
         except sqlite3.DatabaseError:
-            remove(path)
+            self._remove()
             self._db = _connect(path)
         self._inode = path.stat().st_ino
 
@@ -61,9 +63,19 @@ class VectorDatabase:
         """Delete the file and open an empty one."""
         with self.lock:
             self._db.close()
-            remove(self.path)
+            self._remove()
             self._db = _connect(self.path)
             self._inode = self.path.stat().st_ino
+
+    def _remove(self) -> None:
+        remove(self.path)
+        self.remove_copies()
+
+    def remove_copies(self, collection: str = "*") -> None:
+        """Delete the file with a copy of the vectors of a collection, or of all collections."""
+        with contextlib.suppress(OSError):
+            for path in self.path.parent.glob(f"{collection}{COPIES}*"):
+                path.unlink(missing_ok=True)  # with what a killed process has left of one
 
     def close(self) -> None:
         """Close the connection, when no thread uses it any more."""
@@ -95,6 +107,11 @@ class VectorDatabase:
         with self.lock:
             return self._db.execute(sql, tuple(values)).fetchall()
 
+    def in_parts(self, sql: str, values: Iterable[Any] = ()) -> Iterator[list[tuple[Any, ...]]]:
+        """Yield the rows of a query, some at a time. The caller holds the lock."""
+        cursor = self._db.execute(sql, tuple(values))
+        yield from iter(lambda: cursor.fetchmany(_AT_ONCE), [])
+
     def vectors(self, text_hashes: list[str] | None) -> Iterator[list[tuple[str, bytes]]]:
         """Yield (text hash, float32 bytes), some at a time. The caller holds the lock.
 
@@ -103,8 +120,7 @@ class VectorDatabase:
         """
         sql = "SELECT text_hash, vector FROM vectors"
         if text_hashes is None:
-            cursor = self._db.execute(sql)
-            yield from iter(lambda: cursor.fetchmany(_AT_ONCE), [])
+            yield from self.in_parts(sql)
             return
         for some in batches(text_hashes, _AT_ONCE):
             yield self.query(f"{sql} WHERE text_hash IN ({placeholders(len(some))})", some)

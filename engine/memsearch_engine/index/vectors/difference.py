@@ -195,4 +195,5 @@ class EmbeddingStore:
         with self._database.transaction() as db:
             db.executemany("DELETE FROM vectors WHERE rowid=?", unused)
         self._database.execute("VACUUM")
+        self._database.remove_copies()
         return len(unused)

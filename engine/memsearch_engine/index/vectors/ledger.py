@@ -7,8 +7,8 @@ writes are repeated, which changes nothing.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -45,18 +45,27 @@ class LedgerRow(NamedTuple):
 
 
 class LedgerColumns(NamedTuple):
-    """Some rows with their vectors, by column: to make an object of each row takes longer.
+    """Some rows by column: to make an object of each row takes longer.
 
     Attributes:
         encoded: scalars and scripts (``LedgerRow.encoded``).
-        vectors: float32 bytes.
         corrections: saved hubness corrections, None for none.
     """
 
-    ids: tuple[str, ...]
-    encoded: tuple[str, ...]
-    vectors: tuple[bytes, ...]
-    corrections: tuple[float | None, ...]
+    ids: list[str]
+    text_hashes: list[str]
+    encoded: list[str]
+    corrections: list[float | None]
+
+    def chosen(self, rows: Sequence[int]) -> LedgerColumns:
+        """Return some rows, in the given order."""
+        ids, text_hashes, encoded, corrections = self
+        return LedgerColumns(
+            [ids[row] for row in rows],
+            [text_hashes[row] for row in rows],
+            [encoded[row] for row in rows],
+            [corrections[row] for row in rows],
+        )
 
 
 class VectorLedger:
@@ -154,37 +163,21 @@ class VectorLedger:
             for name, blob, scalars in rows_in(self._database.query, sql, chunk_ids, [collection])
         }
 
-    def all_vectors(self, collection: str) -> tuple[int, Iterator[LedgerColumns]]:
-        """Return the number of rows of a collection, and the rows, some at a time.
-
-        The caller holds the database's lock until the last row is read.
-        """
-        found = self._database.query(
-            "SELECT text_hash, chunk_id, scalars, special FROM stored WHERE collection=?",
-            (collection,),
+    def columns(self, collection: str) -> LedgerColumns:
+        """Return all rows of a collection, by chunk id. The caller holds the database's lock."""
+        sql = (
+            "SELECT chunk_id, text_hash, scalars, special FROM stored WHERE collection=?"
+            " ORDER BY chunk_id"
         )
-        return len(found), self._with_vectors(found)
-
-    def _with_vectors(self, found: list[tuple[Any, ...]]) -> Iterator[LedgerColumns]:
-        """Yield rows (text hash, chunk id, scalars, correction) with their vectors.
-
-        The whole table of vectors is read in its own order if the collection has most of them: to
-        look up each one takes four times as long.
-        """
-        first = {row[0]: row for row in found}  # one chunk of each text
-        others: dict[str, list[tuple[Any, ...]]] = {}
-        for row in found if len(first) < len(found) else ():
-            if first[row[0]] is not row:
-                others.setdefault(row[0], []).append(row)
-        ((total,),) = self._database.query("SELECT count(*) FROM vectors")
-        for some in self._database.vectors(None if 2 * len(first) > total else list(first)):
-            pairs = [(one, blob) for name, blob in some if (one := first.get(name))]
-            if others:
-                pairs += [(row, blob) for name, blob in some for row in others.get(name, ())]
-            if pairs:
-                rows, blobs = zip(*pairs)
-                _, ids, encoded, corrections = zip(*rows)
-                yield LedgerColumns(ids, encoded, blobs, corrections)
+        columns, same = LedgerColumns([], [], [], []), dict[str, str]()
+        for some in self._database.in_parts(sql, (collection,)):
+            ids, text_hashes, encoded, corrections = zip(*some)
+            columns.ids.extend(ids)
+            columns.text_hashes.extend(text_hashes)
+            # the rows of a session's day are equal, and share one text
+            columns.encoded.extend([same.setdefault(text, text) for text in encoded])
+            columns.corrections.extend(corrections)
+        return columns
 
     def lowest(self, collection: str, count: int) -> list[str]:
         """Return the lowest chunk ids of a collection."""

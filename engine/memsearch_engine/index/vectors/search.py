@@ -7,8 +7,8 @@ and ordered again with the local vectors.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from memsearch_engine.index.milvus import MilvusServerStore
 from memsearch_engine.index.rows import HIDDEN_KINDS, Filter, comparable
 from memsearch_engine.index.vectors.database import VectorDatabase
 from memsearch_engine.index.vectors.ledger import LedgerColumns, LedgerRow, VectorLedger
+from memsearch_engine.index.vectors.matrix import MatrixFile, room_for
 
 #: Factor for the hits requested from a server, because the corrections change their order.
 _OVERFETCH = 4
@@ -50,24 +51,29 @@ class CachedSearch:
         Args:
             ordinary: as for ``HubnessSample``.
         """
-        self._lock = database.lock
+        self._database, self._lock = database, database.lock
         self._ledger = ledger
         self._dimension, self._ordinary = dimension, ordinary
         self._caches: dict[str, VectorCache] = {}
+        self._unsaved: list[tuple[str, Callable[[], None]]] = []
 
-    def cache(self, collection: str) -> VectorCache:
-        """Return a collection's vectors, which are read on first use."""
+    def cache(self, collection: str, saves: bool = False) -> VectorCache:
+        """Return a collection's vectors, which are read on first use.
+
+        Args:
+            saves: whether ``save`` follows.
+        """
         with self._lock:
             cache = self._caches.get(collection)
             if cache is None:
-                count, rows = self._ledger.all_vectors(collection)
+                file = MatrixFile(self._database, collection, self._dimension)
+                rows, buffer = file.rows(self._ledger.columns(collection))
                 cache = self._caches[collection] = VectorCache(
-                    rows,
-                    count,
-                    self._dimension,
-                    self._ordinary,
-                    self._ledger.sample_name(collection),
+                    rows, buffer, self._ordinary, self._ledger.sample_name(collection)
                 )
+                if file.is_due and saves:
+                    save = partial(file.save, rows, buffer[: len(rows.ids)])
+                    self._unsaved.append((collection, save))
             return cache
 
     def nearest(
@@ -102,11 +108,24 @@ class CachedSearch:
 
     def warm(self, collection: str) -> None:
         """Read the vectors, and save corrections that take long to compute."""
-        cache = self.cache(collection)
+        cache = self.cache(collection, saves=True)
         new = cache.unsaved_corrections() if len(cache.ids) else []
         if len(new) >= _WORTH_SAVING:
             self._ledger.put_corrections(collection, cache.sample.name, new)
             cache.set_saved(cache.sample.name, cache.corrections)
+
+    def save(self) -> None:
+        """Save the matrices that ``warm`` has read from the database. Any thread may do it.
+
+        Raises:
+            OSError: one cannot be written.
+        """
+        while self._unsaved:
+            collection, save = self._unsaved.pop()
+            save()
+            with self._lock:
+                if collection not in self._caches:  # it was forgotten meanwhile
+                    self._database.remove_copies(collection)
 
     def change(self, collection: str, gone: set[str], rows: list[CacheRow]) -> None:
         """Apply a change of a collection: remove the chunks in *gone*, then add *rows*."""
@@ -123,6 +142,7 @@ class CachedSearch:
                 self._caches.clear()
             else:
                 self._caches.pop(collection, None)
+            self._database.remove_copies(collection or "*")
 
 
 class ServerSearch:
@@ -214,6 +234,9 @@ class ServerSearch:
     def warm(self, collection: str) -> None:
         """Do nothing: the server has loaded its collections."""
 
+    def save(self) -> None:
+        """Do nothing: the server has the vectors."""
+
     def change(self, collection: str, gone: set[str], rows: list[CacheRow]) -> None:
         """See ``CachedSearch``."""
         self._samples.pop(collection, None)
@@ -242,68 +265,45 @@ class VectorCache:
 
     def __init__(
         self,
-        batches: Iterable[LedgerColumns],
-        count: int,
-        dimension: int,
+        rows: LedgerColumns,
+        buffer: np.ndarray,
         ordinary: dict[str, np.ndarray] | None = None,
         saved_by: str = "",
     ) -> None:
-        """Read the chunks of a collection into one matrix.
+        """Prepare searches of the chunks of a collection.
 
         Args:
-            batches: its rows. All at once would take twice the memory.
-            count: at least the number of rows.
-            dimension: numbers in a vector.
+            buffer: a matrix of their vectors; more rows may follow, which are free.
             ordinary: as for ``HubnessSample``; the rows must then have scripts.
             saved_by: the name of the sample of the saved corrections.
         """
         self._ordinary = ordinary
-        ids: list[str] = []
-        encoded: list[str] = []
-        saved: list[float | None] = []
-        buffer = _buffer(count, dimension)
-        copied: Future[None] | None = None
-        # the system takes long to provide the memory of a matrix, and needs no interpreter for it
-        with ThreadPoolExecutor(1, "copy") as beside:
-            for some in batches:
-                read = np.frombuffer(b"".join(some.vectors), np.float32).reshape(-1, dimension)
-                if copied:
-                    copied.result()
-                copied = beside.submit(np.copyto, buffer[len(ids) : len(ids) + len(some.ids)], read)
-                ids += some.ids
-                encoded += some.encoded
-                saved += some.corrections
-            if copied:
-                copied.result()
         self._buffer: np.ndarray | None = buffer
-        self.matrix = buffer[: len(ids)]
-        self.set_saved(saved_by, saved)
-        self.ids = np.array(ids, dtype=object)
+        self.matrix = buffer[: len(rows.ids)]
+        self.set_saved(saved_by, rows.corrections)
+        self.ids = np.array(rows.ids, dtype=object)
         self._places: dict[str, int] | None = None
         self._computing = threading.RLock()  # one search computes a value, the others wait for it
         self._corrections: np.ndarray | None = None
         self._sample: HubnessSample | None = None
         self._hidden: np.ndarray | None = None
-        # the rows of a session's day are equal, and share one tuple
-        parts = {text: LedgerRow.decoded(text) for text in set(encoded)}
-        rows = [parts[text] for text in encoded]
-        self.scalars = [row.scalars for row in rows]
-        self._scripts = [row.script or "" for row in rows]
+        self._encoded = rows.encoded
         if ordinary:
             self._buffer = None
-            self.matrix = self.sample.centered(self.matrix, self._scripts)
+            self.matrix = self.sample.centered(self.matrix, self._scripts())
 
     @classmethod
     def of(
         cls,
-        rows: Iterable[CacheRow],
+        rows: Sequence[CacheRow],
         dimension: int,
         ordinary: dict[str, np.ndarray] | None = None,
     ) -> VectorCache:
         """Return a cache of *rows*, which have no saved corrections."""
-        columns = list(zip(*((*row, None) for row in rows)))
-        batches = [LedgerColumns(*columns)] if columns else []
-        return cls(batches, len(columns[0]) if columns else 0, dimension, ordinary)
+        columns = LedgerColumns([row[0] for row in rows], [], [row[1] for row in rows], [])
+        vectors = bytearray().join(row[2] for row in rows)
+        matrix = np.frombuffer(vectors, np.float32).reshape(-1, dimension)
+        return cls(columns, matrix, ordinary)
 
     def changed(self, rows: list[CacheRow], without: set[str]) -> VectorCache | None:
         """Return a copy without the chunks in *without* and with *rows* added.
@@ -318,7 +318,7 @@ class VectorCache:
         if self._ordinary:
             if not has_same_sample:
                 return None
-            new.matrix = self.sample.centered(new.matrix, new._scripts)
+            new.matrix = self.sample.centered(new.matrix, new._scripts())
             new._ordinary = self._ordinary
         gone = sorted(self._place(without))
         if has_same_sample:
@@ -331,11 +331,10 @@ class VectorCache:
             places = enumerate(new.ids, len(self.ids))
             new._places = self._places | {chunk_id: place for place, chunk_id in places}
         new.ids = np.concatenate([np.delete(self.ids, gone), new.ids])
-        for name in ("scalars", "_scripts"):
-            values = getattr(self, name).copy()
-            for place in reversed(gone):
-                del values[place]
-            setattr(new, name, values + getattr(new, name))
+        encoded = self._encoded.copy()
+        for place in reversed(gone):
+            del encoded[place]
+        new._encoded = encoded + new._encoded
         new._put_matrix_after(self, gone)
         return new
 
@@ -348,7 +347,7 @@ class VectorCache:
         count = len(old.matrix) - len(gone)
         total = count + len(self.matrix)
         if gone or buffer is None or len(buffer) < total:
-            buffer = _buffer(total, self.matrix.shape[1])
+            buffer = room_for(total, self.matrix.shape[1])
             stays = np.ones(len(old.matrix), dtype=bool)
             stays[gone] = False
             np.compress(stays, old.matrix, axis=0, out=buffer[:count])
@@ -360,6 +359,19 @@ class VectorCache:
             self._places = {chunk_id: place for place, chunk_id in enumerate(self.ids)}
         return [self._places[chunk_id] for chunk_id in chunk_ids if chunk_id in self._places]
 
+    def _decoded(self) -> Iterator[tuple[str, LedgerRow]]:
+        """Yield each distinct text of ``_encoded``, decoded."""
+        return ((text, LedgerRow.decoded(text)) for text in set(self._encoded))
+
+    def _scripts(self) -> list[str]:
+        scripts = {text: row.script or "" for text, row in self._decoded()}
+        return [scripts[text] for text in self._encoded]
+
+    def _where(self, test: Callable[..., bool]) -> np.ndarray:
+        """Which rows have scalars that pass a test: bool of shape (rows,)."""
+        passed = {text for text, row in self._decoded() if test(*row.scalars)}
+        return np.array([text in passed for text in self._encoded], dtype=bool)
+
     # -- hubness
 
     @property
@@ -369,7 +381,7 @@ class VectorCache:
             if self._sample is None:
                 ids = sampled(self.ids)
                 places = self._place(ids)
-                scripts = [self._scripts[place] for place in places]
+                scripts = [LedgerRow.decoded(self._encoded[place]).script or "" for place in places]
                 self._sample = HubnessSample(ids, self.matrix[places], scripts, self._ordinary)
             return self._sample
 
@@ -429,8 +441,7 @@ class VectorCache:
         corrections = rounded(self.corrections)
         scores = cosines + corrections
         if where != Filter():
-            allowed = np.array([where.admits(*scalars) for scalars in self.scalars], dtype=bool)
-            scores = np.where(allowed, scores, -np.inf)
+            scores = np.where(self._where(where.admits), scores, -np.inf)
         elif self.hidden.any():
             scores = np.where(self.hidden, -np.inf, scores)
         return [
@@ -460,15 +471,8 @@ class VectorCache:
     def hidden(self) -> np.ndarray:
         """Which rows are of kinds that are hidden by default: bool of shape (rows,)."""
         if self._hidden is None:
-            self._hidden = np.array(
-                [scalars[-1] in HIDDEN_KINDS for scalars in self.scalars], dtype=bool
-            )
+            self._hidden = self._where(lambda *scalars: scalars[-1] in HIDDEN_KINDS)
         return self._hidden
 
     def _asked(self, question: QueryVector) -> np.ndarray:
         return self.sample.centered_query(question) if self._ordinary else question.vector
-
-
-def _buffer(rows: int, dimension: int) -> np.ndarray:
-    """Return a matrix with room for more rows. The system provides that memory when it is used."""
-    return np.empty((rows + rows // 8 + 64, dimension), np.float32)
