@@ -322,6 +322,29 @@ def test_an_older_service_makes_room_for_a_newer_client(box):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "build",
+    ["{**wire.BUILD, 'installed': 1}", "{'version': wire.BUILD['version']}"],
+    ids=["earlier", "without a time"],
+)
+def test_an_update_that_keeps_the_version_replaces_the_service(box, build):
+    box.fill()
+    old = start(box, "from memsearch_engine.core import wire", f"wire.BUILD = {build}")
+    try:
+        until(box.home.socket.exists, 30, "the old one listens")
+        assert box.ok("search", "redis", "--json").json["hits"]
+        old.wait(20)
+        box.ready()
+        (process,) = box.processes()
+        box.ok("search", "redis")
+        assert box.processes() == [process]
+    finally:
+        if old.poll() is None:
+            old.kill()
+        old.wait(10)
+
+
+@pytest.mark.slow
 def test_a_newer_service_serves_an_older_client(box):
     box.fill()
     new = start(box, "import memsearch_engine; memsearch_engine.__version__ = '99.0.0'")

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
-from memsearch_engine import __version__
 from memsearch_engine.core import paths, wire
 from memsearch_engine.core.home import Home
 from memsearch_engine.service.capture_handlers import CaptureHandlers
@@ -22,7 +21,7 @@ from memsearch_engine.service.search_handlers import SearchHandlers
 
 from tests.conftest import Box, until
 
-HELLO = {"id": 0, "result": {"version": __version__}}
+HELLO = {"id": 0, "result": wire.BUILD}
 ANSWER = {"id": 1, "result": {"text": "é" * 100_000}}
 
 
@@ -62,7 +61,7 @@ def call(home: Home, seconds: float = 10.0, **options: object) -> object:
 @pytest.mark.parametrize("answers", [(HELLO, ANSWER), (ANSWER, HELLO), ({"id": 7}, ANSWER, HELLO)])
 def test_answers_come_in_any_order(box: Box, answers: tuple[object, ...]):
     with listening(box.home, *answers) as asked:
-        assert call(box.home, same_version=True) == ANSWER["result"]
+        assert call(box.home, same_build=True) == ANSWER["result"]
     assert [request["method"] for request in asked] == ["hello", "search_view"]
     assert 9 < asked[1]["params"]["deadline_s"] <= 10
 
@@ -83,12 +82,13 @@ def test_a_client_can_work_while_the_service_answers(box: Box):
     ("answers", "options"),
     [
         (({"id": 1, "error": {"code": 1, "message": "no"}},), {}),
-        (({"id": 0, "result": {"version": "0.0.1"}}, ANSWER), {"same_version": True}),
+        (({"id": 0, "result": {**wire.BUILD, "version": "0.0.1"}}, ANSWER), {"same_build": True}),
+        (({"id": 0, "result": {**wire.BUILD, "installed": 1}}, ANSWER), {"same_build": True}),
         ((HELLO,), {}),
         ((HELLO, ANSWER), {"limit": 1000}),
         (("no object", [1]), {}),
     ],
-    ids=["an error", "another version", "no answer", "too long", "something else"],
+    ids=["an error", "another version", "another installation", "no answer", "too long", "something else"],
 )
 def test_what_is_no_answer_is_refused(box: Box, answers: tuple[object, ...], options: dict):
     reasons = r"no whole answer|'no'|another version"

@@ -10,7 +10,7 @@ import os
 import sys
 import time
 
-from memsearch_engine import __version__
+import memsearch_engine
 from memsearch_engine.core import agent_registry, paths
 from memsearch_engine.core import quick_json as json
 
@@ -32,6 +32,17 @@ _SHORT_SPIN = "OPENBLAS_THREAD_TIMEOUT", "4"
 _CHUNK = 1 << 16
 _MIN_WAIT_S = 0.001
 _HELLO, _REQUEST = 0, 1  # ids
+
+
+def _installed_at() -> int:
+    try:
+        return os.stat(memsearch_engine.__file__).st_mtime_ns
+    except OSError:  # it is being replaced
+        return 0
+
+
+#: Which code this is. An update from a checkout keeps the version, but is installed later.
+BUILD = {"version": memsearch_engine.__version__, "installed": _installed_at()}
 
 
 class NotRunning(Exception):
@@ -56,7 +67,7 @@ def call(
     end: float,
     *,
     limit: int = MAX_HOOK_ANSWER,
-    same_version: bool = False,
+    same_build: bool = False,
     meanwhile: Callable[[], object] | None = None,
 ) -> Any:
     """Call a method of the running service and return its result.
@@ -65,7 +76,7 @@ def call(
         home: ``MEMSEARCH_HOME``.
         end: when the answer is no longer wanted (``time.monotonic``).
         limit: bytes of the longest answer that is read.
-        same_version: refuse the answer of a service of another version.
+        same_build: refuse the answer of a service of another version or installation.
         meanwhile: is called between the request and its answer.
 
     Raises:
@@ -80,7 +91,7 @@ def call(
         _connect(peer, home, end)
         params = {**params, "deadline_s": _left(end)}
         # an older service ends when it learns of a newer client; the next event starts a new one
-        calls = [("hello", {"version": __version__}), (method, params)]
+        calls = [("hello", BUILD), (method, params)]
         lines = [
             json.dumps({"jsonrpc": "2.0", "id": number, "method": name, "params": values}) + "\n"
             for number, (name, values) in enumerate(calls)
@@ -88,7 +99,7 @@ def call(
         peer.sendall("".join(lines).encode())
         if meanwhile is not None:
             meanwhile()
-        return _result(peer, end, limit, same_version)
+        return _result(peer, end, limit, same_build)
     finally:
         peer.close()
 
@@ -155,9 +166,9 @@ def table(value: object) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _result(peer: _socket.socket, end: float, limit: int, same_version: bool) -> Any:
+def _result(peer: _socket.socket, end: float, limit: int, same_build: bool) -> Any:
     """The result of the request. Answers come in any order."""
-    wanted = {_HELLO, _REQUEST} if same_version else {_REQUEST}
+    wanted = {_HELLO, _REQUEST} if same_build else {_REQUEST}
     result, rest, read = None, b"", 0
     while wanted:
         peer.settimeout(_left(end))
@@ -178,8 +189,8 @@ def _result(peer: _socket.socket, end: float, limit: int, same_version: bool) ->
             wanted.remove(answer["id"])
             if answer["id"] == _REQUEST:
                 result = answer.get("result")
-            elif answer["result"].get("version") != __version__:
-                raise ValueError("a service of another version")
+            elif any(answer["result"].get(key) != value for key, value in BUILD.items()):
+                raise ValueError("a service of another version or installation")
     return result
 
 

@@ -42,8 +42,10 @@ def connect(home: Home, *, start: bool = True, wait_s: float = 10.0) -> Connecti
     """
     try:
         connection = Connection(home)
-        if not protocol.newer(protocol.hello()["version"], connection.server["version"]):
+        if not protocol.newer(protocol.hello(), connection.server):
             return connection
+        with contextlib.suppress(Unreachable):  # 0.5.0 compares versions alone
+            connection.call("shutdown", dict, timeout_s=CONNECT_S)
         connection.close()  # an older service exits now; the next one starts after it
     except ServiceHung:
         raise

@@ -2,9 +2,9 @@
 
 A request looks like ``{"jsonrpc": "2.0", "id": 1, "method": "search", "params": {…}}``. Any number
 of ``progress`` notifications may precede its result. The notification ``cancel`` with a request's
-id stops that request. Every connection begins with ``hello``, which carries the client's version. A
-service that is older than its client finishes its work and exits, so that the next call starts the
-new version.
+id stops that request. Every connection begins with ``hello``, which carries the client's version and
+when it was installed. A service that is older than its client finishes its work and exits, so that
+the next call starts the new one.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from memsearch_engine import __version__
+from memsearch_engine.core import wire
 
 #: 2: ``search`` and ``trace`` take a typed ``request``. Clients of protocol 1 send ``query`` as
 #: text.
@@ -59,13 +59,14 @@ def encode(message: Request | Response) -> bytes:
 
 def hello() -> dict[str, Any]:
     """Return the parameters of the ``hello`` request."""
-    return {"protocol": PROTOCOL, "version": __version__}
+    return {"protocol": PROTOCOL, **wire.BUILD}
 
 
-def newer(theirs: str, ours: str = __version__) -> bool:
-    """Whether version *theirs* is newer than *ours* (numeric parts only)."""
+def newer(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether the ``hello`` of *one* names a later version or installation than that of *other*."""
 
-    def parts(version: str) -> tuple[int, ...]:
-        return tuple(int(part) for part in version.split(".")[:3] if part.isdigit())
+    def age(hello: dict[str, Any]) -> tuple[list[int], int]:
+        parts = hello.get("version", "0").split(".")[:3]
+        return [int(part) for part in parts if part.isdigit()], hello.get("installed", 0)
 
-    return parts(theirs) > parts(ours)
+    return age(one) > age(other)

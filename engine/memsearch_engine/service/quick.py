@@ -90,7 +90,7 @@ def _ask(
             params,
             end,
             limit=wire.MAX_ANSWER,
-            same_version=True,
+            same_build=True,
             meanwhile=meanwhile,
         )
     except wire.NotRunning:

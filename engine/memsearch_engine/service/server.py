@@ -203,7 +203,7 @@ class ServiceServer:
 
     def _dispatch(self, method: str, call: RequestContext, params: dict[str, Any]) -> Any:
         if method == "hello":
-            if protocol.newer(params.get("version", "0")):
+            if protocol.newer(params, protocol.hello()):
                 log.info("a newer client (%s) came: finishing", params.get("version"))
                 self.stop()
             return protocol.hello()
