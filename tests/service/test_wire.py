@@ -88,7 +88,14 @@ def test_a_client_can_work_while_the_service_answers(box: Box):
         ((HELLO, ANSWER), {"limit": 1000}),
         (("no object", [1]), {}),
     ],
-    ids=["an error", "another version", "another installation", "no answer", "too long", "something else"],
+    ids=[
+        "an error",
+        "another version",
+        "another installation",
+        "no answer",
+        "too long",
+        "something else",
+    ],
 )
 def test_what_is_no_answer_is_refused(box: Box, answers: tuple[object, ...], options: dict):
     reasons = r"no whole answer|'no'|another version"
