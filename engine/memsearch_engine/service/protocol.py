@@ -2,9 +2,9 @@
 
 A request looks like ``{"jsonrpc": "2.0", "id": 1, "method": "search", "params": {…}}``. Any number
 of ``progress`` notifications may precede its result. The notification ``cancel`` with a request's
-id stops that request. Every connection begins with ``hello``, which carries the client's version and
-when it was installed. A service that is older than its client finishes its work and exits, so that
-the next call starts the new one.
+id stops that request. Every connection begins with ``hello``, which carries the client's version
+and when it was installed. A service that is older than its client finishes its work and exits, so
+that the next call starts the new one.
 """
 
 from __future__ import annotations
