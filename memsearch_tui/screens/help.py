@@ -6,6 +6,7 @@ The next pressed key replaces the old one. Changes are stored in the owner's set
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import Any, ClassVar
 
@@ -64,6 +65,7 @@ def _about() -> str:
     return _ABOUT.replace("{tags}", tags).replace("{titles}", titles)
 
 
+_COLUMN = re.compile(r"\S* {2,}")  # before the text of a line
 _ELSEWHERE = "Elsewhere"
 #: Id of an action, up to its first dot -> its group in the help. Actions that are not listed here
 #: are grouped under their screen, as are those of screens that another action opens
@@ -169,7 +171,7 @@ def help_rows(screen: Screen[Any]) -> list[Row]:
         rows += _signs(screen)
         rows += [
             [("Search", "strong")],
-            *([(f"  {line}", "text")] for line in _SEARCHING.splitlines()),
+            *(_in_column(f"  {line}", "text") for line in _SEARCHING.splitlines()),
             [],
         ]
     for group in ("Here", *_GROUPS):
@@ -180,7 +182,14 @@ def help_rows(screen: Screen[Any]) -> list[Row]:
                     [(f"{' '.join(dict.fromkeys(found)):>{width}}  ", "accent"), (words, "text")]
                 )
             rows.append([])
-    return [*rows, *([(line, "dim")] for line in _about().splitlines())]
+    return [*rows, *(_in_column(line, "dim") for line in _about().splitlines())]
+
+
+def _in_column(line: str, tone: str) -> Row:
+    """Return a line as a row. If it is wrapped, its other lines begin below its text."""
+    column = _COLUMN.match(line)
+    place = column.end() if column else 0
+    return [piece for piece in ((line[:place], tone), (line[place:], tone)) if piece[0]]
 
 
 def _signs(screen: Screen[Any]) -> list[Row]:

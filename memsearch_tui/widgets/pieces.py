@@ -118,7 +118,7 @@ def wrap(row: Row, width: int) -> list[Row]:
         return [row]
     if (_is_rule(row) or COLUMN in row[1:]) and (table := _wrap_cells(row, width)):
         return table
-    if after := _repeated(row):
+    if (after := _repeated(row)) and (after[0].strip() or cell_len(after[0]) <= width // 2):
         first, *rest = wrap(row[1:], max(1, width - cell_len(row[0][0])))
         return [[row[0], *first], *([after, *line] for line in rest)]
     lines: list[Row] = [[]]
@@ -149,12 +149,13 @@ def wrap(row: Row, width: int) -> list[Row]:
 
 def _repeated(row: Row) -> Piece | None:
     """Return the beginning of a row's other lines: the prefix of a quotation or of code, blanks
-    below the sign of a list.
+    below the sign of a list or below the first column (a piece that ends with two blanks).
     """
     before, tone = row[0] if row else ("", "")
     if before.strip() and not before.strip("▏│ "):
         return before, tone
-    return (" " * cell_len(before), tone) if _LIST_SIGN.fullmatch(before) else None
+    is_column = before.endswith("  ") and len(row) > 1
+    return (" " * cell_len(before), tone) if is_column or _LIST_SIGN.fullmatch(before) else None
 
 
 def unwrapped(lines: Sequence[Row]) -> Row:

@@ -112,6 +112,14 @@ def test_the_lines_of_a_list_begin_below_its_text(sign):
     assert len(rest) > 1 and {line.index("word") for line in rest} == {first.index("word")}
 
 
+def test_other_lines_begin_below_the_text_that_follows_a_column():
+    row = [("folder      ", "dim"), ("/home/u/project with words", "text")]
+    first, second, *_ = ("".join(text for text, _ in line) for line in wrap(row, 30))
+    assert first.startswith("folder      /home") and second.startswith(" " * 12 + "with")
+    first, second, *_ = ("".join(text for text, _ in line) for line in wrap(row, 20))
+    assert second[0] != " "  # without room, no line is wasted
+
+
 def test_wrapped_lines_are_joined_with_one_blank():
     lines = wrap(inline("the key `cache_ttl` of the `catalog` counts in seconds"), 12)
     joined = "".join(text for text, _ in unwrapped(lines))

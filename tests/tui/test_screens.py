@@ -673,3 +673,20 @@ def test_undo_stands_on_what_it_brought_back(world):
         assert app.screen.state.item.key == gone
 
     drive(app, steps)
+
+
+def test_the_lines_of_help_keep_their_indent_in_a_narrow_terminal(world):
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("question_mark")
+        await pilot.pause()
+        view = app.screen.query_one(TextView)
+        lines = ["".join(text for text, _ in line).rstrip() for line in view._wrapped]
+        assert max(map(len, lines)) < 60
+        place = next(n for n, line in enumerate(lines) if "in the editor: leaves it" in line)
+        assert lines[place + 1].startswith("        ") and lines[place + 1].strip()
+        place = next(n for n, line in enumerate(lines) if "search by words answers" in line)
+        assert lines[place + 1].startswith("  ")
+
+    drive(app, steps, (60, 20))
