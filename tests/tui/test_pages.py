@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import sys
 import threading
 
+import memsearch_engine
 import msgspec
 import pytest
 from memsearch_engine import Memory
@@ -413,3 +415,35 @@ def test_health_knows_the_second_model_while_it_reads_again(world, monkeypatch):
         await until(pilot, lambda: "2" not in offered())
 
     drive(app, steps)
+
+
+@pytest.mark.parametrize("installed", ["99.0", ""], ids=["updated", "gone"])
+def test_a_page_that_an_update_made_unusable_says_so(
+    world, installed, tmp_path, monkeypatch, capsys
+):
+    app, front = world.app(), tmp_path / "memsearch_engine.py"
+    if installed:
+        front.write_text(f'__version__ = "{installed}"\n')
+    monkeypatch.setattr(memsearch_engine, "__file__", str(front))
+    monkeypatch.setitem(sys.modules, "memsearch_tui.screens.help", None)
+
+    async def steps(pilot):
+        await pilot.press("question_mark")
+
+    with pytest.raises(ImportError):
+        drive(app, steps)
+    said = capsys.readouterr().err
+    assert "updated while it was open: start it again" in said and "Traceback" not in said
+
+
+def test_another_error_of_a_page_keeps_its_traceback(world, monkeypatch, capsys):
+    app = world.app()
+    monkeypatch.setitem(sys.modules, "memsearch_tui.screens.help", None)
+
+    async def steps(pilot):
+        await pilot.press("question_mark")
+
+    with pytest.raises(ImportError):
+        drive(app, steps)
+    said = capsys.readouterr().err
+    assert "Traceback" in said
