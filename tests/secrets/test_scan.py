@@ -530,6 +530,17 @@ def test_what_reads_nearly_like_one_stays(text, tmp_path):
     assert redact(text, Home(tmp_path))[0] == text
 
 
+@pytest.mark.parametrize("name", ["password is ", "DB_PASSWORD=", "the password: "])
+@pytest.mark.parametrize(
+    "words",
+    ["stored_in_vault", "from_env", "not_set", "see_vault", "set_by_ci", "needed_for_login"],
+)
+def test_words_that_say_where_a_secret_is_are_none(name, words, tmp_path):
+    assert redact(f"{name}{words}", Home(tmp_path))[0] == f"{name}{words}"
+    phrase = f"{name}purple_monkey_dishwasher"
+    assert "monkey" not in redact(phrase, Home(tmp_path))[0]
+
+
 @pytest.mark.slow
 def test_innocent_lines_stay(tmp_path):
     """Lines of a person's in twelve languages, and the installed library's: at most one in a

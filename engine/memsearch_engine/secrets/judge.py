@@ -34,6 +34,11 @@ _WORD_LENGTH = (
 _ATTRIBUTE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+!?$")
 _PLACEHOLDER = re.compile(r"__\w+__$|@@\w+@@$|(?:PASSWORD|PASSWD|PASS|PWD|SECRET|TOKEN|KEY)$")
 _PUBLISHABLE = re.compile("pk_(?:live|test)_")
+#: Where a secret is, in words joined by "_": "stored_in_vault", "from_env", "not_set".
+_ELSEWHERE = re.compile(
+    r"(?:(?:[a-z]{2,}ed|kept|set|read|held|taken|given|found|get)_(?:in|from|by|via|with|at|as|for|"
+    r"to|on)|not|see|from|in|via)(?:_[a-z]+)+[.,;:)]*$"
+)
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 #: What services call things by, which opens nothing.
 IDENTIFIER = re.compile(
@@ -48,7 +53,12 @@ _FEW_CHARACTERS = 5  # a token with fewer different characters is an example
 
 def is_reference(value: str) -> bool:
     """Whether *value* refers to a secret or is a placeholder for one."""
-    return bool(_REFERENCE.search(value) or _PLACEHOLDER.match(value) or _PUBLISHABLE.match(value))
+    return bool(
+        _REFERENCE.search(value)
+        or _PLACEHOLDER.match(value)
+        or _PUBLISHABLE.match(value)
+        or _ELSEWHERE.match(value)
+    )
 
 
 def is_sealed(text: str, place: int) -> bool:
