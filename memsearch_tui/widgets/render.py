@@ -18,7 +18,7 @@ from memsearch_tui.widgets.pieces import COLUMN, Piece, Row, diff_tone, is_diff
 _INLINE = re.compile(
     r"(?P<code>`[^`]+`)"
     r"|\*\*(?P<bold>[^*]+)\*\*"
-    r"|(?P<image>!)?\[(?P<label>[^\]\n]*)\]\((?P<target>[^()\s]*(?:\([^()\s]*\))?[^()\s]*)\)"
+    r"|(?P<image>!)?\[(?P<label>[^\[\]\n]*)\]\((?P<target>[^()\s]*(?:\([^()\s]*\))?[^()\s]*)\)"
     r"|(?P<url>https?://[^\s<>]*[^\s<>.,;:!?)\]'\"])"
     r"|~~(?P<strike>[^~]+)~~"
     r"|(?<![\w*])[*](?P<emphasis>[^*\s](?:[^*]*[^*\s])?)[*](?![\w*])"

@@ -384,3 +384,15 @@ def test_a_redirect_does_not_carry_the_key_away():
 )
 def test_what_is_this_machine(address, local):
     assert is_local(address) is local
+
+
+def test_a_citation_that_is_not_closed_takes_no_words_with_it():
+    from memsearch_engine.longterm.consolidate import without_memories
+    from memsearch_engine.longterm.page_drafts import _without_citations
+
+    line = "Uses [mem:0a and the list [1]"
+    assert _without_citations(f"{line} [mem:4bde0500]") == line
+    hostile = "[mem:" * 100_000
+    assert _without_citations(hostile) == hostile
+    kept = without_memories(f"- {line} [mem:4bde0500, 3fa9c1d2]", {"4bde0500"})
+    assert kept == f"- {line} [mem:3fa9c1d2]"

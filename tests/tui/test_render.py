@@ -188,3 +188,11 @@ def test_the_legend_has_each_drawn_sign_once_and_no_other():
         "≠ changed in two places, or against your decision",
     ]
     assert render.legend([[("no sign", "text")]]) == []
+
+
+def test_a_bracket_before_a_link_is_text():
+    assert "".join(text for text, _ in inline("[see [the guide](https://x.example)")) == (
+        "[see the guide (https://x.example)"
+    )
+    hostile = "[" * 100_000
+    assert "".join(text for text, _ in inline(hostile)) == hostile

@@ -59,7 +59,7 @@ CREATE INDEX IF NOT EXISTS changes_entry ON changes(entry_id, seq);
 CREATE INDEX IF NOT EXISTS changes_state ON changes(state, path);
 CREATE INDEX IF NOT EXISTS changes_added ON changes(memory) WHERE op='add';
 """
-_TURNS = re.compile(rb"turn:(\S+) ")
+_TURNS = re.compile(rb"turn:(\S{1,500}) ")
 
 
 def _name_deleted_turns(db: sqlite3.Connection) -> None:

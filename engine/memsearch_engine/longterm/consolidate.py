@@ -423,7 +423,7 @@ def without_memories(text: str, gone: set[str]) -> str:
             del lines[start:stop]
         elif any(name in gone for name in ids):
             lines[start:stop] = re.sub(
-                r"[ \t]?\[mem:([^\]]*)\]", lambda match: _remaining(match[1], gone), block
+                r"[ \t]?\[mem:([^\[\]]*)\]", lambda match: _remaining(match[1], gone), block
             ).split("\n")
     return "\n".join(lines) + ("\n" if text.endswith("\n") else "")
 

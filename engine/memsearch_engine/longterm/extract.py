@@ -435,10 +435,10 @@ def checked(text: str, home: Home) -> ExtractionAnswer | None:
     Raises:
         ModelError: the answer is not the requested JSON.
     """
-    match = re.search(r"\{.*\}", text, re.S)
+    begin, end = text.find("{"), text.rfind("}") + 1
     try:
         answer = msgspec.json.decode(
-            match[0] if match else text, type=ExtractionAnswer, strict=True
+            text[begin:end] if 0 <= begin < end else text, type=ExtractionAnswer, strict=True
         )
     except (msgspec.DecodeError, json.JSONDecodeError) as error:
         raise ModelError(f"the answer is not what was asked for: {error}", again=True) from error

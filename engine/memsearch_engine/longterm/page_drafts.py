@@ -223,7 +223,7 @@ def _is_foreign(line: str) -> bool:
 
 
 def _without_citations(line: str) -> str:
-    return re.sub(r"(?<!\s)\s*\[mem:[^\]]*\]", "", line).rstrip()
+    return re.sub(r"(?<!\s)\s*\[mem:[^\[\]]*\]", "", line).rstrip()
 
 
 def hunks_between(before: str, after: str) -> list[Hunk]:
