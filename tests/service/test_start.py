@@ -7,6 +7,7 @@ import math
 import sqlite3
 import time
 from collections.abc import Iterator
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
@@ -15,12 +16,14 @@ from memsearch_engine.agents.transcripts.evidence import Archive
 from memsearch_engine.agents.transcripts.model import ToolCall, Turn
 from memsearch_engine.core import freshness
 from memsearch_engine.core.home import Home
+from memsearch_engine.index.catalog import RepositoryCheck
 from memsearch_engine.index.vectors import matrix
-from memsearch_engine.injection.session_start import is_prepared
+from memsearch_engine.longterm import injected
 from memsearch_engine.service import service_state, tasks
 from memsearch_engine.service.commands import IndexJob, RequestContext
 from memsearch_engine.service.service_state import Activity, ServiceState
 from memsearch_engine.service.tasks import CaptureTask
+from memsearch_engine.staleness.finding import CheckedNote, NoteStaleness
 
 from tests.conftest import until
 
@@ -92,12 +95,11 @@ def test_a_context_that_hooks_may_print_is_not_prepared_again(box, state, monkey
         state.prepare_context(project.memory, project.id, if_stale=True)
         return len(made)
 
-    assert not is_prepared(state.home, project.memory)
-    assert [count(), count()] == [1, 1] and is_prepared(state.home, project.memory)
+    assert [count(), count()] == [1, 1]
     box.write("2026-03-05", "### 10:00\n- The cache is shared now\n")
     assert [count(), count()] == [2, 2]
     state.home.context(project.memory).write_text("[]")
-    assert not is_prepared(state.home, project.memory)
+    assert [count(), count()] == [3, 3]
 
 
 def test_contexts_are_prepared_anew_only_where_something_changed(box, state, monkeypatch):
@@ -121,14 +123,37 @@ def test_contexts_are_prepared_anew_only_where_something_changed(box, state, mon
         state.project_at(where, register=True)
     running = tasks.BackgroundTasks(state)
     assert [prepared(), prepared()] == [["gateway", "shop"], []]
+    running = tasks.BackgroundTasks(state)  # of the next service
+    assert prepared() == []
     box.write("2026-03-05", "### 10:00\n- shop is closed now\n", memory)
     assert [prepared(), prepared()] == [["shop"], []]
-    marks = {("an id", "a hash"): "outdated"}
-    shop = state.project_at(where).id
-    monkeypatch.setattr(tasks, "outdated", lambda home, name: marks if name == shop else {})
+    note = CheckedNote("an id", "a hash", [], NoteStaleness(unmerged="topic"))
+    check = RepositoryCheck("a commit", time.time(), "")
+    state.indexer.catalog.staleness.put(state.project_at(where).id, check, [note])
     assert [prepared(), prepared()] == [["shop"], []]
     freshness.changed(state.home)
     assert [prepared(), prepared()] == [["gateway", "shop"], []]
+    monkeypatch.setattr(injected, "date", Tomorrow)
+    assert [prepared(), prepared()] == [["gateway", "shop"], []]
+
+
+class Tomorrow(date):
+    @classmethod
+    def today(cls) -> date:
+        return date.today() + timedelta(days=1)
+
+
+def test_contexts_with_shared_notes_are_prepared_at_each_start(box, state, monkeypatch):
+    """A commit of a shared note changes no file of notes."""
+    box.write("2026-03-05", "### 10:00\n- shared\n", box.memory.parent / "shared" / "ann")
+    project = state.project_at(place(box), register=True)
+    state.prepare_context(project.memory, project.id)
+    made: list[str] = []
+    monkeypatch.setattr(service_state, "prepare", lambda *values: made.append("x"))
+    running = tasks.BackgroundTasks(state)
+    running._prepare_contexts()
+    running._prepare_contexts()
+    assert made == ["x"]
 
 
 def test_a_context_that_could_not_be_prepared_is_prepared_later(box, state, monkeypatch):
@@ -140,6 +165,7 @@ def test_a_context_that_could_not_be_prepared_is_prepared_later(box, state, monk
     def on_a_full_disk(*values: object) -> None:
         raise OSError(28, "No space left on device")
 
+    box.write("2026-03-05", "### 10:00\n- The cache is shared now\n")
     with monkeypatch.context() as patch:
         patch.setattr(service_state, "prepare", on_a_full_disk)
         running._prepare_contexts()

@@ -320,6 +320,7 @@ def prebuild(
     outdated: Outdated = NOTHING,
     sources: Mapping[str, list[int]] = MappingProxyType({}),
     problem: str = "",
+    state: str = "",
 ) -> bool:
     """Write the text for the start of a session to the file that hooks print.
 
@@ -328,6 +329,7 @@ def prebuild(
             prompt, after a context compaction and around an action; with 0 they do not ask it.
         sources: stamps (``core.freshness``) of the other sources, taken before they were read.
         problem: a message for the person at the session's start, ``""`` for none.
+        state: a digest of all that it is made of and that has no stamp (``is_prepared``).
 
     Returns:
         Whether the file changed in more than its stamps.
@@ -353,6 +355,7 @@ def prebuild(
         "act_ms": wait_ms * recall.action,
         "problem": problem,
         "stamps": seen,
+        "state": state,
         "until": notes.until,
         "own": _kept(notes.own, {row for text in texts.values() for row in text.splitlines()}),
     }
@@ -378,10 +381,11 @@ def _write(home: Home, value: dict[str, Any]) -> bool:
     return is_new
 
 
-def is_prepared(home: Home, memory: str) -> bool:
-    """Whether the prepared file of a memory folder exists, and hooks may print it."""
+def is_prepared(home: Home, memory: str, state: str) -> bool:
+    """Whether the prepared file of a memory folder exists, is of this state, and is fresh."""
     try:
-        return freshness.is_fresh(json.loads(home.context(memory).read_bytes()))
+        ready = json.loads(home.context(memory).read_bytes())
+        return bool(ready.get("state") == state) and freshness.is_fresh(ready)
     except (OSError, ValueError, AttributeError):
         return False
 

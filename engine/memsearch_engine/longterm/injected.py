@@ -9,10 +9,13 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Mapping
+from datetime import date
 
+from memsearch_engine import __version__
 from memsearch_engine.core import agent_registry, freshness
 from memsearch_engine.core.errors import MemsearchError, Unreachable, UsageError
 from memsearch_engine.core.home import Home
+from memsearch_engine.core.ids import digest
 from memsearch_engine.core.llm.reply import estimate
 from memsearch_engine.core.project_location import has_notes
 from memsearch_engine.core.project_registry import Registry
@@ -158,15 +161,27 @@ def prepare(home: Home, memory: str, project: str) -> bool:
     with contextlib.suppress(MemsearchError):
         sources.append(pages.path_of(settings, place, "project"))
     seen |= freshness.stamps(sources)
+    remarks = outdated(home, project)
     return prebuild(
         home,
         memory,
         settings.recall,
         longterm=_text(home, settings, memory, project),
-        outdated=outdated(home, project) if settings.recall.inject else {},
+        outdated=remarks,
         sources=seen,
         problem=_missing_key(settings),
+        state=state_of(settings, remarks),
     )
+
+
+def state_of(settings: Settings, remarks: Mapping[tuple[str, str], str]) -> str:
+    """Return a digest of all that a prepared context is made of and that has no stamp.
+
+    Args:
+        remarks: the remarks about stale references (``outdated``).
+    """
+    parts = (__version__, date.today().isoformat(), _missing_key(settings))
+    return digest(*parts, repr(sorted(remarks.items())), size=6)
 
 
 def _missing_key(settings: Settings) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import threading
@@ -11,7 +12,7 @@ from collections.abc import Callable
 import msgspec
 
 from memsearch_engine.core import freshness
-from memsearch_engine.core.errors import MemsearchError
+from memsearch_engine.core.errors import MemsearchError, Unreachable
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.project_location import has_notes
 from memsearch_engine.core.project_registry import Registry
@@ -19,7 +20,7 @@ from memsearch_engine.core.projects import Place, Project, locate, projects_name
 from memsearch_engine.core.settings import Settings, load
 from memsearch_engine.injection.session_start import is_prepared
 from memsearch_engine.journal.write import Journal
-from memsearch_engine.longterm.injected import prepare
+from memsearch_engine.longterm.injected import prepare, state_of
 from memsearch_engine.search.supersession.listing import OverrideCache
 from memsearch_engine.service.commands import distinct
 from memsearch_engine.service.indexing import Indexer
@@ -154,7 +155,7 @@ class ServiceState:
         """Prepare the context of new sessions of a project. Hooks only print it.
 
         Args:
-            if_stale: do nothing if hooks may print the last one.
+            if_stale: do nothing if the last one is up to date.
 
         Returns:
             False if it must be tried again.
@@ -164,12 +165,18 @@ class ServiceState:
         try:
             if has_notes(memory):
                 with self._preparing:  # the last one has read the newest state
-                    if not (if_stale and is_prepared(self.home, memory)):
+                    if not (if_stale and self._is_prepared(memory, identity)):
                         prepare(self.home, memory, identity)
         except (OSError, MemsearchError) as error:
             log.warning("context of %s not prepared: %s", memory, error)
             return False
         return True
+
+    def _is_prepared(self, memory: str, identity: str) -> bool:
+        remarks: dict[tuple[str, str], str] = {}
+        with contextlib.suppress(Unreachable):  # of a damaged catalog, as ``prepare``
+            remarks = self.indexer.catalog.staleness.remarks(identity)
+        return is_prepared(self.home, memory, state_of(self.settings, remarks))
 
 
 class Activity:

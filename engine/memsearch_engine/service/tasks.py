@@ -11,7 +11,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import date
 from typing import Any
 
@@ -27,11 +27,10 @@ from memsearch_engine.capture.coverage import reconcile
 from memsearch_engine.core import agent_registry, freshness
 from memsearch_engine.core.errors import MemsearchError
 from memsearch_engine.core.home import AgentFolders
-from memsearch_engine.core.project_location import has_notes
+from memsearch_engine.core.project_location import has_notes, shared_beside
 from memsearch_engine.core.settings_schema import SyncSettings as Where
 from memsearch_engine.journal.write import Journal
 from memsearch_engine.longterm import page_drafts, pages, pipeline, skill_drafts, skills
-from memsearch_engine.longterm.injected import outdated
 from memsearch_engine.longterm.workspace import MEMORY, NOTES, SUMMARY
 from memsearch_engine.service.commands import distinct
 from memsearch_engine.service.index_thread import give_back_memory
@@ -332,8 +331,7 @@ class BackgroundTasks:
         self.capture = CaptureTask(state)
         self.longterm = LongTermTask(state)
         self.sync = SyncTask(state)
-        # memory folder -> the day and the stale references for which its context was prepared
-        self._prepared_with: dict[str, tuple[date, Mapping[tuple[str, str], str]]] = {}
+        self._prepared: set[str] = set()  # memory folders
         # taken before the first project is read
         self._longterm_seen = self._longterm_stamps()
 
@@ -414,7 +412,7 @@ class BackgroundTasks:
         for memory, identity in {
             project.memory: project.id for project in self._state.registered()
         }.items():
-            seen = date.today(), outdated(self._state.home, identity)
-            is_same = self._prepared_with.get(memory) == seen  # only files may have changed
-            if self._state.prepare_context(memory, identity, if_stale=is_same):
-                self._prepared_with[memory] = seen
+            # a commit of shared notes changes no stamp
+            is_new = memory not in self._prepared and os.path.isdir(shared_beside(memory))
+            if self._state.prepare_context(memory, identity, if_stale=not is_new):
+                self._prepared.add(memory)
