@@ -273,10 +273,13 @@ def test_many_projects_are_checked_in_turn(box, monkeypatch):
             monkeypatch.setattr(
                 indexer._sources, "has_changed", lambda project, _: checked.append(project.root)
             )
-            for _ in range(3):
+            used = str(box.root / "p40")
+            indexer.attach(indexer.known[used])
+            for _ in range(4):
                 before = len(checked)
                 indexer.look_at_sources()
                 indexer.check_disk()  # takes turns of its own
+                assert used in checked[before:]  # those that were used last, each time
                 assert len(checked) - before <= indexing._CHECKED_AT_ONCE
             assert set(checked) == indexer.known.keys() == indexer._absent.keys()
             checked.clear()

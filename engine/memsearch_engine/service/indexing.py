@@ -6,14 +6,14 @@ words can be searched immediately after the start.
 
 from __future__ import annotations
 
+import heapq
 import logging
 import os
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable
 
-from memsearch_engine.agents.transcripts.locate import known_folders
+from memsearch_engine.agents.transcripts.locate import reported_folders
 from memsearch_engine.core import safe_files
 from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.core.home import AgentFolders, Home
@@ -43,8 +43,9 @@ _CATCH_UP_S = 1.0
 _DETACH_S = 60.0
 _ABSENT_S = 30.0
 _MAX_PAUSE_S = 600.0
-#: Projects at once in a repeated check. Checks of hundreds of projects would use a core.
-_CHECKED_AT_ONCE = 20
+#: Projects at once in a repeated check, and how many of them are those that were used last. Checks
+#: of hundreds of projects would use a core.
+_CHECKED_AT_ONCE, _USED_LAST = 20, 10
 
 
 class Indexer(IndexState):
@@ -59,7 +60,9 @@ class Indexer(IndexState):
         self._absent: dict[str, float] = {}
         # root -> the last write of a command when its files were compared with the catalog
         self._compared: dict[str, int] = {}
-        self._checked: Counter[str] = Counter()  # projects so far, by check
+        # check -> root -> number of its last round; and root -> last use (monotonic)
+        self._checked: dict[str, dict[str, int]] = {}
+        self._used: dict[str, float] = {}
         self.watcher = Watcher(self._on_files, self.settings.watch.debounce_ms / 1000)
         self.thread = IndexThread(self, self._sources)
         self.thread.start()  # it reads vectors while the catalog is opened
@@ -139,7 +142,7 @@ class Indexer(IndexState):
     def check_disk(self) -> None:
         """Handle deleted files: caches may be deleted, and git removes and restores folders."""
         now = time.monotonic()
-        for project in self._next_to_check("disk"):
+        for project in self.next_to_check("disk"):
             if self._absent.get(project.root, 0.0) > now:
                 continue
             self.watch(project)
@@ -229,6 +232,7 @@ class Indexer(IndexState):
     def attach(self, project: Project) -> None:
         """Add a project: watch its files, and index those that changed in the meantime."""
         with self.lock:
+            self._used[project.root] = time.monotonic()
             if project.root in self.known:
                 return
             self.known[project.root] = project
@@ -239,6 +243,7 @@ class Indexer(IndexState):
         """Remove a project and drop its index. Its files are not changed. Blocks until done."""
         with self.lock:
             self.known.pop(project.root, None)
+            self._used.pop(project.root, None)
             self._absent.pop(project.root, None)
             self.queued.discard(project.root)
             others = [other for other in self.known.values() if other.id == project.id]
@@ -274,15 +279,22 @@ class Indexer(IndexState):
 
     def look_at_sources(self) -> None:
         """Index projects again if files changed that are not watched (agent files, pages)."""
-        folders = AgentFolders.from_env(seen=known_folders(self.home))
-        for project in self._next_to_check("sources"):
+        folders = AgentFolders.from_env(seen=reported_folders(self.home))
+        for project in self.next_to_check("sources"):
             if self._sources.has_changed(project, folders):
                 self.refresh(project)
 
-    def _next_to_check(self, check: str) -> list[Project]:
-        """Return the projects whose turn it is in a repeated check, all if they are few."""
+    def next_to_check(self, check: str) -> list[Project]:
+        """Return the projects for a round of a repeated check, all if they are few.
+
+        Of many projects, these are the ones that were used last, and others in turn.
+        """
         projects = list(self.known.values())
-        start = self._checked[check] % max(1, len(projects))
-        count = min(_CHECKED_AT_ONCE, len(projects))
-        self._checked[check] += count
-        return (projects * 2)[start : start + count]
+        if len(projects) > _CHECKED_AT_ONCE:
+            last = heapq.nlargest(_USED_LAST, projects, lambda p: self._used.get(p.root, 0.0))
+            rounds = self._checked.setdefault(check, {})
+            in_turn = heapq.nsmallest(_CHECKED_AT_ONCE, projects, lambda p: rounds.get(p.root, 0))
+            projects = list({p.root: p for p in (*last, *in_turn)}.values())[:_CHECKED_AT_ONCE]
+            now = max(rounds.values(), default=0) + 1
+            rounds.update((project.root, now) for project in projects)
+        return projects

@@ -58,8 +58,9 @@ class PromptFinder:
                 else []
             )
             is_done, asked = not rows, self._asked_in(rows)
-            self._state.catalog.prompts.put(asked)
-            if not any(asked.values()):  # otherwise the index job does this
+            if asked:
+                self._state.catalog.prompts.put(asked)
+            if rows and not any(asked.values()):  # otherwise the index job does this
                 for space in self._state.spaces:
                     space.reconcile(self._state.catalog, project.id, project.collection)
         except Exception:  # the next start tries again

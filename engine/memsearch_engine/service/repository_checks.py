@@ -85,7 +85,10 @@ class RepositoryChecker:
                 log.exception("notes are not compared with the repository")
 
     def _due(self) -> Project | None:
-        """Return a project to compare; None if there is none, or others wait for the index."""
+        """Return a project to compare; None if there is none, or others wait for the index.
+
+        Of many projects, each call looks at some.
+        """
         if (
             not self._indexer.settings.indexing.references
             or self._indexer.busy
@@ -93,7 +96,7 @@ class RepositoryChecker:
         ):
             return None
         now = time.monotonic()
-        for project in list(self._indexer.known.values()):
+        for project in self._indexer.next_to_check("repository"):
             seen = self._seen.get(project.root)
             if seen is not None and now - seen.at < _MOVED_S:
                 continue

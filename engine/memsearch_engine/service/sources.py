@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from memsearch_engine.agents import agent_files
-from memsearch_engine.agents.transcripts.locate import known_folders
+from memsearch_engine.agents.transcripts.locate import reported_folders
 from memsearch_engine.core import freshness, network
 from memsearch_engine.core.errors import MemsearchError, SettingsError
 from memsearch_engine.core.home import AgentFolders, Home
@@ -47,7 +47,7 @@ class ProjectSources:
 
     def write_agent_files(self, project: Project) -> None:
         """Write the searchable copy of the agent files, if they have changed."""
-        found = self.agent_files(project, AgentFolders.from_env(seen=known_folders(self.home)))
+        found = self.agent_files(project, AgentFolders.from_env(seen=reported_folders(self.home)))
         stamps = freshness.stamps(found)
         if self._file_stamps.get(project.root) == stamps:
             return

@@ -430,6 +430,14 @@ def known_folders(home: Home, *roots: str) -> dict[str, list[str]]:
     """
     projects = [*roots, *project_roots(home)]
     found = {agent.name: list(projects) for agent in agent_registry.everyone() if agent.in_projects}
+    for agent, folders in reported_folders(home).items():
+        found.setdefault(agent, []).extend(folders)
+    return found
+
+
+def reported_folders(home: Home) -> dict[str, list[str]]:
+    """Return the agents' folders that hooks reported, newest first, without the projects."""
+    found: dict[str, list[str]] = {}
     query = "SELECT agent, folder FROM agent_folders ORDER BY seen DESC"
     for agent, folder in read_rows(home.state_db, query, timeout_s=_WAIT_S):
         found.setdefault(agent, []).append(folder)
