@@ -12,8 +12,8 @@ from pathlib import Path
 import memsearch_engine
 import pytest
 from memsearch_engine.core.settings import Settings
-from memsearch_engine.index.catalog import Catalog
-from memsearch_engine.index.rows import CatalogBroken, decode_marks
+from memsearch_engine.index.catalog import Catalog, schema, words
+from memsearch_engine.index.rows import CatalogBroken, Filter, decode_marks
 from memsearch_engine.index.scan import scan
 
 import memsearch_tui
@@ -203,3 +203,44 @@ def test_a_project_that_is_added_while_chunks_are_counted_is_no_error(tmp_path):
         assert catalog.statistics.sizes("first") == sizes  # it has most of the files now
         assert catalog.statistics.distinct_chunks("later") == 1
         assert catalog.statistics.distinct_chunks("unknown") == 0
+
+
+def test_a_small_project_gets_the_same_matches_and_counts_as_a_large_one(tmp_path, monkeypatch):
+    names = [f"p{number}" for number in range(12)]
+    catalog = Catalog(tmp_path / "cache.db", writable=True)
+    with contextlib.closing(catalog):
+        for number, name in enumerate(names):
+            folder = tmp_path / name / "memory"
+            folder.mkdir(parents=True)
+            text = "".join(
+                f"### 10:{at:02d}\n- {'cache ' * (at % 4)}of {name}, step {at // 2}\n"
+                for at in range(number, 20)
+            )
+            (folder / "2026-03-01.md").write_text(text, encoding="utf-8")
+            scan(catalog, name, [str(folder)], Settings(), memory=str(folder))
+        for some in (names[:1], names[5:7], names):
+            found = []
+            for share in (0.0, 0.1, 1.0):
+                monkeypatch.setattr(words, "_SMALL_SHARE", share)
+                best = catalog.words.best('terms : "cach"', some, Filter(), 10)
+                latest = catalog.words.latest('terms : "cach"', some, Filter(), 10, 2)
+                found.append((best, latest))
+            assert found[0] == found[1] == found[2] and found[0][0] and found[0][1]
+        few = {name: catalog.statistics.distinct_chunks(name) for name in names}
+        sql = (
+            "SELECT e.project, count(DISTINCT c.chunk_id) FROM chunks c"
+            " JOIN entries e ON e.id=c.entry GROUP BY e.project"
+        )
+        assert few == dict(catalog.database.query(sql))
+
+
+def test_whether_there_are_hidden_entries_is_read_from_an_index_of_them(tmp_path):
+    path = tmp_path / "cache.db"
+    for _ in range(2):
+        with contextlib.closing(Catalog(path, writable=True)) as catalog:
+            plan = catalog.database.query(
+                f"EXPLAIN QUERY PLAN SELECT 1 FROM entries WHERE {schema.IS_HIDDEN} LIMIT 1"
+            )
+            assert "entries_hidden" in plan[0][3] and not catalog.words.has_hidden()
+            with catalog.database.transaction() as db:  # as an earlier version leaves it
+                db.execute("DROP INDEX entries_hidden")

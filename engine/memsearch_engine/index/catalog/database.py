@@ -46,6 +46,7 @@ class CatalogDatabase:
         #: project -> chunk id -> version that wrote it, and project -> the last forgotten version
         self._written: dict[str, dict[str, int]] = {}
         self._forgotten: dict[str, int] = {}
+        self._files: tuple[int, dict[str, int]] = -1, {}  # of which version
         self._version_reader: _Held | None = None
         self._version_lock = threading.Lock()
         self._connections: list[_Held] = []
@@ -154,6 +155,14 @@ class CatalogDatabase:
                     return int(db.execute("PRAGMA data_version").fetchone()[0])
         except sqlite3.DatabaseError as error:  # the file was deleted, for example
             raise CatalogBroken(str(error)) from error
+
+    def file_counts(self) -> dict[str, int]:
+        """Return project -> number of its files, cached until the next write."""
+        version = self.version()
+        if self._files[0] != version:
+            sql = "SELECT project, count(*) FROM files GROUP BY project"
+            self._files = version, dict(self.query(sql))
+        return self._files[1]
 
     def _connection(self) -> _Held:
         held: _Held | None = getattr(self._local, "held", None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 from memsearch_engine.core.migrations import placeholders
-from memsearch_engine.index.rows import LONGTERM_KINDS, CatalogBroken
+from memsearch_engine.index.rows import HIDDEN_KINDS, LONGTERM_KINDS, CatalogBroken
 
 #: ``PRAGMA user_version`` of the current layout. A catalog with another number is built again.
 LAYOUT = 4
@@ -112,6 +112,12 @@ DELETE FROM pairs;
 COMMIT;
 """
 
+#: A condition on ``kind``: entries of the kinds that searches hide by default.
+IS_HIDDEN = f"kind IN ({', '.join(repr(kind) for kind in sorted(HIDDEN_KINDS))})"
+
+#: Finds out whether there is such an entry. Most homes have none, so all entries would be read.
+_HIDDEN = f"CREATE INDEX IF NOT EXISTS entries_hidden ON entries(id) WHERE {IS_HIDDEN};"
+
 #: The columns of a ``Row``, in the order of its fields: a chunk with its entry and its file.
 ROW_COLUMNS = """c.id, c.chunk_id, c.text, c.embedded, c.start_line, c.end_line, c.part,
  e.entry_id, e.hash, e.project, e.day, e.time, e.agent, e.session, e.turn, e.kind, e.heading,
@@ -157,7 +163,7 @@ def prepare(db: sqlite3.Connection, *, writable: bool) -> None:
 def _upgrade(db: sqlite3.Connection) -> None:
     if not _has_column(db, "entries", "asked"):
         db.executescript(_ADD_PROMPTS)
-    db.executescript(_LINKS + _STALENESS)
+    db.executescript(_LINKS + _STALENESS + _HIDDEN)
     if not _has_column(db, "outlines", "ctime_ns"):
         db.executescript(_OUTLINES)
     if not _has_column(db, "outlines", "given"):

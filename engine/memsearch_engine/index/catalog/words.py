@@ -9,7 +9,7 @@ from typing import Any
 
 from memsearch_engine.core.migrations import placeholders
 from memsearch_engine.index.catalog.database import CatalogDatabase, CatalogPart
-from memsearch_engine.index.catalog.schema import ROW_TABLES
+from memsearch_engine.index.catalog.schema import IS_HIDDEN, ROW_TABLES
 from memsearch_engine.index.rows import HIDDEN_KINDS, Filter
 
 #: Sorts after every character of a word: the end of the range of words with a common beginning.
@@ -17,6 +17,13 @@ _LAST = "\U0010ffff"
 #: The list of all words is reused for this many times the duration of making the list.
 _LIST_TIMES = 20
 _FREQUENCIES = 50_000  # terms
+#: If the searched projects have at most this share of all files, the matches in their chunks are
+#: scored. Otherwise all matches are, because to list the chunks takes longer.
+_SMALL_SHARE = 0.1
+_OF_PROJECTS = (
+    "AND +rowid IN (SELECT c.id FROM files f CROSS JOIN entries e ON e.file=f.id"
+    " CROSS JOIN chunks c ON c.entry=e.id WHERE f.project IN ({}))"
+)
 
 
 class WordIndex(CatalogPart):
@@ -118,8 +125,8 @@ class WordIndex(CatalogPart):
         """Return whether there are chunks of kinds that are hidden by default."""
         version = self._database.version()
         if self._hidden[0] != version:
-            sql = f"SELECT 1 FROM entries WHERE kind IN ({placeholders(len(HIDDEN_KINDS))}) LIMIT 1"
-            self._hidden = version, bool(self._database.query(sql, HIDDEN_KINDS))
+            sql = f"SELECT 1 FROM entries WHERE {IS_HIDDEN} LIMIT 1"
+            self._hidden = version, bool(self._database.query(sql))
         return self._hidden[1]
 
     def _is_visible(self, expression: str) -> bool:
@@ -177,16 +184,24 @@ class WordIndex(CatalogPart):
         score: str,
         order_by: str,
     ) -> list[tuple[Any, ...]]:
-        """Score every match, then read only the rows of the requested page."""
+        """Score the matches, then read only the rows of the requested page."""
         condition, values = _condition(projects, where)
+        is_small = self._is_small(projects)
+        of_projects = _OF_PROJECTS.format(placeholders(len(projects))) if is_small else ""
         return self._database.query(
             "SELECT c.id, e.project, c.chunk_id, w.score FROM"
             f" (SELECT rowid AS id, {score} AS score FROM words"
-            f" WHERE words MATCH ? ORDER BY {order_by} LIMIT -1) w"
+            f" WHERE words MATCH ? {of_projects} ORDER BY {order_by} LIMIT -1) w"
             " CROSS JOIN chunks c ON c.id = w.id CROSS JOIN entries e ON e.id = c.entry"
             f" WHERE {condition} LIMIT ? OFFSET ?",
-            [expression, *values, limit, offset],
+            [expression, *(projects if is_small else ()), *values, limit, offset],
         )
+
+    def _is_small(self, projects: list[str]) -> bool:
+        """Return whether projects have a small share of all files."""
+        files = self._database.file_counts()
+        own = sum(files.get(project, 0) for project in projects)
+        return own <= _SMALL_SHARE * sum(files.values())
 
     # -- without words
 
