@@ -65,8 +65,7 @@ class ChangesScreen(Page["list[engine.Change]"]):
 
     def _row(self, index: int, width: int) -> Row:
         change = self._changes[self._list.keys[index]]
-        is_back = change.seq in self._back
-        undone = [("undone ", "dim")] if change.state == "undone" or is_back else []
+        undone = [("undone ", "dim")] if self._is_undone(change) else []
         others = len(self._deleted_with(change)) - 1
         with_it = [(f"  and {others} more", "dim")] if others > 0 else []
         when = strftime("%Y-%m-%d %H:%M", localtime(change.at))
@@ -79,6 +78,7 @@ class ChangesScreen(Page["list[engine.Change]"]):
         ]
 
     def _moved(self, by_hand: bool = False) -> None:
+        self.refresh_bindings()
         change = self._changes.get(self._list.key) if self._list.key is not None else None
         if change is None:
             self._detail.show([])
@@ -97,8 +97,16 @@ class ChangesScreen(Page["list[engine.Change]"]):
 
     def _holds(self, change: engine.Change) -> bool:
         """Return whether *change* is a deletion whose note is not there again."""
-        is_done = change.state != "undone" and change.seq not in self._back
-        return change.op == "delete" and is_done
+        return change.op == "delete" and not self._is_undone(change)
+
+    def _is_undone(self, change: engine.Change) -> bool:
+        return change.state == "undone" or change.seq in self._back
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Return whether a key works now: what is undone is not undone again."""
+        change = self._changes.get(self._list.key) if self._list.key is not None else None
+        is_undone = change is not None and self._is_undone(change)
+        return super().check_action(action, parameters) and not (action == "restore" and is_undone)
 
     async def action_restore(self) -> None:
         """Restore the text before the change under the cursor; all notes of a deletion at once."""

@@ -20,6 +20,7 @@ from memsearch_tui.screens.connect import ConnectScreen
 from memsearch_tui.screens.dialogs import ChooseScreen, ConflictScreen
 from memsearch_tui.screens.help import KeysScreen
 from memsearch_tui.screens.review import ReviewScreen
+from memsearch_tui.widgets.bars import Keys
 from memsearch_tui.widgets.query import without_unfinished_filter
 from memsearch_tui.widgets.text_view import TextView
 from tests.tui.conftest import SESSION, Held, _line, until
@@ -289,6 +290,11 @@ def test_what_was_changed_is_listed_with_its_difference_and_brought_back(world):
         assert isinstance(app.screen, ChangesScreen) and "brought back" in said(app)
         rows = ["".join(text for text, _ in app.screen._row(n, 80)) for n in range(3)]
         assert " add " in rows[0] and "delete undone" in rows[1] and "undone" not in rows[2]
+        await pilot.press("home")
+        assert "u" in dict(app.screen.query_one(Keys).named)
+        await pilot.press("down")  # the deletion that was brought back
+        await settled(pilot)
+        assert "u" not in dict(app.screen.query_one(Keys).named)
         await pilot.press("escape")
         await settled(pilot)
         assert app.screen.state.item.title.endswith("seconds in staging")
