@@ -112,9 +112,8 @@ def _home(memory: engine.Memory, fix: bool) -> Check:
         )
     closed = memory.home.close_to_others() if fix else 0
     if exposed := memory.home.exposed():
-        what = (
-            f"{many(len(exposed), 'file')} in {root} can be read by others, {exposed[0].name} first"
-        )
+        count, first = many(len(exposed), "file"), exposed[0].relative_to(root)
+        what = f"{count} in {root} can be read by others, {first} first"
         return _check("home", False, what, "memsearch doctor --fix removes that access")
     if closed:
         return _check(

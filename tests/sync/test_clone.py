@@ -91,3 +91,12 @@ def test_a_full_disk_a_permission_and_another_folder_are_no_damage(
     ours = clone.Clone(Home(tmp_path / "home").ensure())
     assert not ours.is_damaged(clone.Away(text.format(ours._made())))
     ours.close()
+
+
+def test_no_other_user_can_read_the_clone_of_a_remote_that_was_never_met(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home").ensure()
+    ours = clone.Clone(home)
+    with pytest.raises(clone.Away):
+        ours.fetch(str(tmp_path / "nowhere"))
+    assert not ours.ref() and ours.is_there and not home.exposed()
+    ours.close()

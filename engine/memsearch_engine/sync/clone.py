@@ -237,6 +237,7 @@ class Clone:
             self.path.parent.mkdir(mode=0o700, exist_ok=True)
             new.mkdir(mode=0o700)
             Repo.init_bare(str(new)).close()
+            self.home.close_to_others(new)
             new.rename(self.path)
         return self.path
 
