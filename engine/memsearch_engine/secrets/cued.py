@@ -255,25 +255,42 @@ def _windows(text: str, cues: list[Cue]) -> Iterator[tuple[int, int, bool]]:
 def _words(token: re.Match[str]) -> Iterator[tuple[int, str]]:
     """Yield a word, and what follows a name, a user or a program in it."""
     text, place = token.string, token.start()
-    value = token[0].rstrip(".:*…\\").lstrip("*:=")
-    if text[place - 1 : place] in ("[", "{"):
-        value = value.strip("-+")  # a changed word of a diff
-    if text[token.end() : token.end() + 1] not in _CLOSING and not any(map(str.isdigit, value)):
+    value, found = _unusual_parts(
+        token[0],
+        text[place - 1 : place] in ("[", "{"),
+        text[token.end() : token.end() + 1] in _CLOSING,
+    )
+    if found and not (
+        _is_citation(text, place, value)
+        or is_sealed(text, place)
+        or _DIGEST.search(text, max(0, place - 16), place + 40)
+    ):
+        yield from ((place + at, part) for at, part in found)
+
+
+@lru_cache(maxsize=4096)
+def _unusual_parts(
+    token: str, is_changed: bool, is_closed: bool
+) -> tuple[str, tuple[tuple[int, str], ...]]:
+    """Return the word in a token, and its unusual parts with their places. Most tokens recur.
+
+    Args:
+        is_changed: a bracket precedes it, as before a changed word of a diff.
+        is_closed: a quote follows it.
+    """
+    value = token.rstrip(".:*…\\").lstrip("*:=")
+    if is_changed:
+        value = value.strip("-+")
+    if not is_closed and not any(map(str.isdigit, value)):
         value = value.rstrip("?")
-    start = place + token[0].find(value)
+    start = token.find(value)
     tail = None if value.isalnum() else _TAIL.match(value)
     cuts = (0, tail.end()) if tail else (0,)
     parts = [(cut, value[cut:]) for cut in cuts]
     if "&" in value and "=" in value:
         ends = (one.end() for one in _PARAMETER.finditer(value))
         parts += [(end, value[end:].partition("&")[0]) for end in ends]
-    found = [(start + cut, part) for cut, part in parts if _is_unusual(part)]
-    if found and not (
-        _is_citation(text, place, value)
-        or is_sealed(text, place)
-        or _DIGEST.search(text, max(0, place - 16), place + 40)
-    ):
-        yield from found
+    return value, tuple((start + cut, part) for cut, part in parts if _is_unusual(part))
 
 
 def _is_citation(text: str, place: int, value: str) -> bool:
