@@ -6,7 +6,7 @@ The rules work as in ``places``.
 from __future__ import annotations
 
 from memsearch_engine.secrets.places import _A, _L, _PIPED, _V
-from memsearch_engine.secrets.vendor import Rule, rule
+from memsearch_engine.secrets.vendor import Part, Rule, rule
 
 
 def _argument(programs: str, flags: str, value: str = _A, words: str = "") -> Rule:
@@ -149,7 +149,7 @@ LETTERS: tuple[Rule, ...] = (
     # -- protocols
     rule(
         "protocol-password",
-        "pass ",
+        Part(r"\n[> \t]*pass[ \t]"),
         rf"(?m)^[> \t]*USER[ \t]+\S{{1,80}}[ \t]*\n(?:[^\n]{{0,120}}\n)?[> \t]*PASS[ \t]+{_V}",
     ),
     rule("protocol-password", "331 ", rf"(?m)^331[^\n]{{0,120}}\n[> \t]*PASS[ \t]+{_V}"),
@@ -180,7 +180,7 @@ LETTERS: tuple[Rule, ...] = (
     ),
     rule(
         "config-password",
-        "secret",
+        Part(r"client\s"),
         rf"\bclient\s+\S{{1,80}}\s*\{{[^{{}}]{{0,300}}?\b(?:shared_?)?secret\s*=\s*{_A}",
     ),
     rule(
@@ -191,13 +191,13 @@ LETTERS: tuple[Rule, ...] = (
     ),
     rule(
         "config-password",
-        '" *',
+        Part(r'"[ \t]+"?\*'),
         rf"(?m)(?:^|[ ])\"[\w.@-]{{1,60}}\"[ \t]+\"?\*\"?[ \t]+\"?{_V}\"?(?:[ \t]+\*|[ \t]*$)",
     ),
     # chap-secrets; "*" inside a line is rather a product
     rule(
         "config-password",
-        "*",
+        Part(r"[ \t]\*[ \t]*(?:#|\r?\n|\r?$)"),
         rf"(?m)^[\w.@-]{{1,60}}[ \t]+\*[ \t]+\"?{_V}\"?[ \t]+\*[ \t]*(?:#|\r?$)",
     ),
     rule(
@@ -257,13 +257,13 @@ LETTERS: tuple[Rule, ...] = (
     # -- scripts of tests
     rule(
         "call-password",
-        "input",
+        Part(r"input (?:text|password)[ \t]{2}"),
         r"(?i)\binput (?:text|password)[ \t]{2,}\S{0,40}(?:pass|pwd|pw)\S{0,20}[ \t]{2,}"
         rf"{_V}",
     ),
     rule(
         "call-password",
-        "pass",
+        Part(r"[\"'],? (?:with:?|mit|to|as) [\"']"),
         r"(?i)[\"'][^\"'\n]{0,30}pass(?:word|wort|phrase)?[\"'],? (?:with:?|mit|to|as) "
         rf"[\"']{_L}[\"']",
     ),
@@ -288,12 +288,12 @@ LETTERS: tuple[Rule, ...] = (
     ),
     rule(
         "config-password",
-        "pass",
+        Part(r":[ ]?[|>][+-]?[ ]*\n"),
         rf"(?im)pass(?:word|phrase|wd)?[\"']?:[ ]?[|>][+-]?[ ]*\n[ \t]+{_V}[ \t]*$",
     ),
     rule(
         "call-password",
-        "login connect auth",
+        Part(r"(?:login|connect|auth|authenticate)\("),
         r"(?i)\b\w{0,20}(?:login|connect|authenticate|auth)\(\s{0,20}(?:\w{1,20}\.)?"
         rf"(?:\w{{0,12}}user\w{{0,10}}|e?mail|login|account)\s?,\s{{0,20}}b?[\"']{_L}[\"']",
     ),
@@ -373,7 +373,7 @@ LETTERS: tuple[Rule, ...] = (
     rule("user-password", "[+]", rf"\[\+\][ \t]+[\w.-]{{1,60}}\\[\w.$-]{{1,60}}:{_V}"),
     rule(
         "said",
-        "with",
+        Part(" with (?:the )?(?:pass)?word"),
         r"(?i)\b(?:open|unlock|decrypt|extract|unzip)\w{0,3} with (?:the )?(?:pass)?word[ ]{1,2}"
         rf"{_A}",
     ),
@@ -423,14 +423,14 @@ COMMANDS: tuple[Rule, ...] = (
 SHAPES: tuple[Rule, ...] = (
     rule(
         "encryption-key",
-        "[",
+        Part(r"\[\s{0,2}\d{1,3},"),
         r"(?i)(?:solana|keypair|secret|private|wallet|seed"
         r"|id\.json)[^\[\n]{0,60}(?:\n[^\[\n]{0,20})?"
         r"(\[\s{0,2}(?:\d{1,3},\s{0,2}){31,63}\d{1,3}\s?\])",
     ),
     rule(
         "character-secret",
-        "key pw pass token secret",
+        Part(r"'[^'\n]',\s?b?'"),
         r"(?i)(?:key|pw|pwd|pass\w{0,8}|token|secret)\w{0,20}(?:\[\])?[ ]?[:=][ ]?[\[({][ ]?"
         r"((?:b?'[^'\n]',\s?){5,60}b?'[^'\n]')",
     ),
@@ -519,7 +519,7 @@ SHAPES: tuple[Rule, ...] = (
     rule("protocol-password", "setcookie", r"-setcookie[ =][\"']?([A-Z]{12,64})\b"),
     rule(
         "cookie",
-        "true false",
+        Part(r"(?:true|false)[ \t]+/"),
         r"(?im)[ \t](?:TRUE|FALSE)[ \t]+/\S*[ \t]+(?:TRUE|FALSE)[ \t]+\d+[ "
         r"\t]+(?:\S{0,40}(?:sess|sid|"
         r"auth|token|login|remember|jwt|secure|id|sso)\S{0,40}[ \t]+(\S{8,1000})|\S+[ "
@@ -534,7 +534,7 @@ SHAPES: tuple[Rule, ...] = (
     rule("wordpress-salt", "define(", r"define\(\s*'\w{0,40}(?:KEY|SALT)',\s*'([^'\n]{32,200})'"),
     rule(
         "encryption-key",
-        "key",
+        Part(r"[\"']key[\"']"),
         r"(?i)(?:crypt|user|cipher|secret|api)[^\n]{0,80}?[\"']key[\"']\s?(?:=>|"
         r":)\s?[\"']([0-9a-f]{32,64})"
         r"[\"']",
@@ -542,7 +542,7 @@ SHAPES: tuple[Rule, ...] = (
     rule("password-hash", ":::", r":\d{3,6}:([0-9a-f]{32}:[0-9a-f]{32}):::"),
     rule(
         "protocol-password",
-        "sha md5 aes",
+        Part(r"\d[ \t]+(?:sha|md5|aes)"),
         r"(?m)^[ \t]*\d{1,5}[ \t]+(?:SHA|MD5|AES)\w{0,8}[ \t]+([0-9a-f]{32,64})[ \t]*(?:#|$)",
     ),
     rule(
@@ -550,7 +550,11 @@ SHAPES: tuple[Rule, ...] = (
         "client( api(",
         r"\b\w{0,20}(?:[Cc]lient|[Aa]pi|API)\(\s{0,20}[\"']([0-9a-f]{32,64})[\"']\s?[,)]",
     ),
-    rule("command-password", "-k -t", r"[ \t]-[kKt][ \t]([0-9a-f]{32,64})\b"),
+    rule(
+        "command-password",
+        Part(r"[ \t]-[kt][ \t][0-9a-f]{8}"),
+        r"[ \t]-[kKt][ \t]([0-9a-f]{32,64})\b",
+    ),
     rule("k3s-token", "k10", r"\b(K10[0-9a-f]{64}::[\w.-]{1,60}:[A-Za-z0-9._-]{16,80})"),
     rule("sim-puk", "puk", r"\bPUK[12]?[ \t]*(?:(?:is|:|=)[ \t]*)?(\d{8})\b"),
     rule("protocol-password", "auth ", r"(?m)\bAUTH (?:PLAIN|LOGIN) ([A-Za-z0-9+/]{12,}={0,2})"),

@@ -56,16 +56,22 @@ def _compile(pattern: str) -> Any:
     return re2.compile(pattern, options)
 
 
-def any_of(groups: Iterable[tuple[str, ...]]) -> Callable[[str], list[int]]:
-    """Return a function that finds, in one pass, which groups of words occur in a text.
+def any_of(groups: Iterable[tuple[str, ...] | str]) -> Callable[[str], list[int]]:
+    """Return a function that finds, in one pass, which groups occur in a text, in any case.
 
-    It returns their sorted numbers.
+    A group is words in lower case, of which one occurs, or a pattern. The function returns the
+    sorted numbers of the groups. Without RE2, it returns the numbers of all patterns.
     """
     groups = list(groups)
 
     def one_by_one(text: str) -> list[int]:
         """The same without RE2, word by word."""
-        return [at for at, words in enumerate(groups) if any(map(text.__contains__, words))]
+        lower = text.lower()
+        return [
+            at
+            for at, group in enumerate(groups)
+            if isinstance(group, str) or any(map(lower.__contains__, group))
+        ]
 
     try:
         import re2
@@ -74,13 +80,14 @@ def any_of(groups: Iterable[tuple[str, ...]]) -> Callable[[str], list[int]]:
     options = re2.Options()
     options.log_errors = False
     found = re2.Set.SearchSet(options)
-    for words in groups:
-        found.Add("|".join(map(re2.escape, words)))
+    for group in (*groups, ""):  # the last one occurs in every text
+        words = group if isinstance(group, str) else "|".join(map(re2.escape, group))
+        found.Add(f"(?i){words}")
     found.Compile()
 
     def at_once(text: str) -> list[int]:
         """The same in one pass of RE2."""
-        numbers = found.Match(text)  # also None if RE2 ran out of memory, so search word by word
-        return sorted(numbers) if numbers else one_by_one(text)
+        numbers = found.Match(text)  # None if RE2 ran out of memory, so search word by word
+        return sorted(numbers)[:-1] if numbers else one_by_one(text)
 
     return at_once

@@ -7,7 +7,7 @@ rules require letters mixed with digits or symbols.
 
 from __future__ import annotations
 
-from memsearch_engine.secrets.vendor import Rule, rule
+from memsearch_engine.secrets.vendor import Part, Rule, rule
 
 _Q = r"[\"'`]?"
 _V = r"([^\s\"'`$<>|;,(){}\[\]\\/&*-][^\s\"'`|;<>\\]{3,200})"
@@ -219,7 +219,7 @@ LETTERS: tuple[Rule, ...] = (
     ),
     rule(
         "config-password",
-        "user",
+        Part(r"user[ \t]"),
         rf"(?im)(?:^|> ?)(?:acl setuser|user)[ \t]+\S{{1,60}}[ \t][^\n]{{0,80}}?>{_V}",
     ),
     rule(
@@ -290,7 +290,7 @@ LETTERS: tuple[Rule, ...] = (
     ),
     rule(
         "command-password",
-        "password passphrase pass",
+        Part(r"[\"'(](?:echo|printf) "),
         r"(?i)pass(?:word|phrase)?[_-]?(?:eval|command|cmd)?[ \t]*(?:=[ \t]*)?(?:[\"']|=\$\()"
         r"(?:echo|printf) (?:-\w+ )?['\"]?"
         r"([^\s\"'`$<>|;,(){}\[\]\\/&*-][^\s\"'`|;<>\\)]{3,200})",
@@ -298,7 +298,7 @@ LETTERS: tuple[Rule, ...] = (
     # -- answers to prompts
     rule(
         "prompt-password",
-        "pass",
+        Part(r"enter (?:\w{1,12} )?pass"),
         rf"(?im)(?:^|[\s>])enter (?:\w{{1,12}} )?pass(?:word|"
         rf"phrase) for [^\n]{{1,120}}?:[ \t]+{_V}[ \t]*$",
     ),
@@ -354,7 +354,7 @@ LETTERS: tuple[Rule, ...] = (
     ),
     rule(
         "user-password",
-        "login log in sign in account",
+        Part(r"(?:use|try|nimm|usa|gebruik)[ \t]"),
         r"(?i)\b(?:use|try|nimm|usa|gebruik)[ \t]+[\w.@+-]{1,40}[ \t]?[/:][ \t]?"
         rf"{_D}[^\n]{{1,40}}\b(?:log[ -]?in|sign[ -]?in|account|creds)",
     ),
@@ -441,7 +441,7 @@ MIXED: tuple[Rule, ...] = (
     ),
     rule(
         "user-password",
-        "authenticate log sign",
+        Part("(?:in|authenticate) (?:using|with) "),
         r"(?i)\b(?:authenticate|log ?in|sign ?in)[ ](?:using|with)[ ]"
         r"([A-Za-z0-9._-]{1,40}[#$%^&*!~+][A-Za-z0-9#$%^&*!~+._-]{1,40})(?:$|[\s,;)])",
     ),
@@ -454,7 +454,7 @@ MIXED: tuple[Rule, ...] = (
     ),
     rule(
         "user-password",
-        "user login",
+        Part("(?:user|name|login)[: ]"),
         rf"(?i)\b(?:user(?:name)?|login)[: ]{{1,2}}[\w.@-]{{1,40}}[ ]?[/|,][ "
         rf"]?(?:pass(?:word)?[: ]{{1,2}})?{_V}",
     ),
@@ -479,7 +479,7 @@ MIXED: tuple[Rule, ...] = (
     ),
     rule(
         "config-password",
-        '"',
+        Part(r'[\w.@-]"[ \t]+"[^"\n]{4}'),
         r"(?m)^[ \t]*\"[\w.@-]{1,60}\"[ \t]+\"([^\"\n]{4,200})\"[ \t]*$",
     ),
     rule(
@@ -494,13 +494,13 @@ MIXED: tuple[Rule, ...] = (
 SHAPES: tuple[Rule, ...] = (
     rule(
         "app-password",
-        "-p pass app",
+        Part("-[a-z]{4}-[a-z]{4}"),
         r"(?i:-p|pass\w{0,6}|app)[ =:\"'`]"
         r"[^\n]{0,30}?[ =:\"'`]?([a-z]{4}-[a-z]{4}-[a-z]{4}-[a-z]{4})(?:[^\w-]|$)",
     ),
     rule(
         "app-password",
-        "app",
+        Part("(?:app|application|specific)[ -](?:password|passwort|kennwort)"),
         r"(?i)\bapp(?:lication)?[ -](?:specific[ -])?(?:password|passwort|"
         r"kennwort)[^\n]{0,30}?[ :=\"'`]((?:[a-z]{4}[ -]){3}[a-z]{4})(?:[^a-z]|$)",
     ),
@@ -541,7 +541,9 @@ SHAPES: tuple[Rule, ...] = (
         r"개인 ?키)[^\n]{0,40}?(?:[^0-9a-z]|0x)([0-9a-f]{64})(?:[^0-9a-z]|$)",
     ),
     rule(
-        "signed-cookie", "s%3a s:", r"((?:s%3A|s:)[A-Za-z0-9_-]{16,64}\.[A-Za-z0-9%+/_-]{27,120}=?)"
+        "signed-cookie",
+        Part(r"s(?:%3a|:)[\w-]{16}"),
+        r"((?:s%3A|s:)[A-Za-z0-9_-]{16,64}\.[A-Za-z0-9%+/_-]{27,120}=?)",
     ),
     rule(
         "signed-cookie",
@@ -556,7 +558,7 @@ SHAPES: tuple[Rule, ...] = (
     ),
     rule(
         "twilio-token",
-        "ac sk",
+        Part("(?:ac|sk)[0-9a-f]{8}"),
         r"\b(?:AC|SK)[0-9a-f]{32}[^\n0-9a-f]{1,4}"
         r"(?:[^\n]{0,80}?[^\n0-9a-z])?([0-9a-f]{32})(?:[^0-9a-zA-Z]|$)",
     ),
@@ -567,7 +569,7 @@ SHAPES: tuple[Rule, ...] = (
     ),
     rule("fernet-key", "fernet", r"(?i)fernet[^\n]{0,160}?[^A-Za-z0-9_+/-]([A-Za-z0-9_+/-]{43}=)"),
     rule("fernet-key", "b'", r"b'([A-Za-z0-9_-]{43}=)'"),
-    rule("fernet-key", 'b"', r"b\"([A-Za-z0-9_-]{43}=)\""),
+    rule("fernet-key", Part(r'b"[\w-]{16}'), r"b\"([A-Za-z0-9_-]{43}=)\""),
     rule(
         "fernet-key", "fernet", r"(?is)fernet.{0,60}\n.{0,40}?[^A-Za-z0-9_+/-]([A-Za-z0-9_-]{43}=)"
     ),

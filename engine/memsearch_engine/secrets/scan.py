@@ -208,7 +208,7 @@ def _ours(text: str) -> Iterator[Span]:
     if "private" in lower:
         yield from blocks.private_keys(text)
     yield from blocks.key_pieces(text)
-    yield from _tokens(text, lower)
+    yield from _tokens(text)
     if "@" in text and _MAY_BE_URL.search(text):
         yield from _urls(text)
     yield from named.values(text)
@@ -232,8 +232,8 @@ def _is_generated(value: str) -> bool:
     return sum(map(str.isdigit, value)) + cased > 1 and len(words) * 5 < len(value) * 2
 
 
-def _tokens(text: str, lower: str) -> Iterator[Span]:
-    for at in _words()(lower):
+def _tokens(text: str) -> Iterator[Span]:
+    for at in _words()(text):
         rule, judge = _RULES[at]
         for start, stop in rule.spans(text):
             if judge(rule.name, text[start:stop]):
@@ -266,7 +266,7 @@ def _words() -> Callable[[str], list[int]]:
 def _across(joined: str, removed: list[tuple[int, int]]) -> Iterator[Span]:
     """Secrets that appear only after wrapped lines are joined. Each line's part becomes a span."""
     places = [place for place, _ in removed]
-    for start, stop, rule in (*_tokens(joined, joined.lower()), *named.values(joined)):
+    for start, stop, rule in (*_tokens(joined), *named.values(joined)):
         first, last = bisect.bisect_right(places, start), bisect.bisect_left(places, stop)
         if first == last:
             continue

@@ -1,7 +1,8 @@
 """Tokens of a known format: a vendor's prefix, length and alphabet.
 
-Each rule has words, one of which is in every match. A rule without its words in the text is not
-run. The rules run in RE2 with time linear in any text (https://github.com/google/re2/wiki/WhyRE2).
+Each rule has words, one of which is in every match, or a pattern for a part of every match. A rule
+without them in the text is not run. The rules run in RE2 with time linear in any text
+(https://github.com/google/re2/wiki/WhyRE2).
 RE2 has no look-around: a left edge is part of the match, and a right edge is checked afterwards.
 """
 
@@ -22,16 +23,20 @@ _WORD = frozenset(string.ascii_letters + string.digits + "_-")
 _BASE64 = frozenset(string.ascii_letters + string.digits + "+/=")
 
 
+class Part(str):
+    """A pattern for a part of every match, in lower case, if the words of a rule are too common."""
+
+
 class Rule(NamedTuple):
     """A pattern for a secret, which is its only group that matches, or for text to pass over.
 
     Attributes:
-        words: lower case; one of them is in every text that matches.
+        words: lower case; one of them is in every text that matches. Or such a ``Part``.
         not_before: characters that must not follow the secret.
     """
 
     name: str
-    words: tuple[str, ...]
+    words: tuple[str, ...] | str
     pattern: Any
     not_before: frozenset[str]
 
@@ -49,7 +54,8 @@ def _token(name: str, words: str, shape: str, not_before: frozenset[str] = froze
 
 def rule(name: str, words: str, pattern: str, not_before: frozenset[str] = frozenset()) -> Rule:
     """Create a rule. *words* are separated by blanks."""
-    return Rule(name, tuple(words.split()), compile(pattern), not_before)
+    needed = words if isinstance(words, Part) else tuple(words.split())
+    return Rule(name, needed, compile(pattern), not_before)
 
 
 TOKENS: tuple[Rule, ...] = (
@@ -100,13 +106,15 @@ TOKENS: tuple[Rule, ...] = (
         r"AT(?:ATT|CTT)3x[A-Za-z0-9_=-]{50,}|ATBB[A-Za-z0-9]{28,}",
     ),
     _token("telegram-token", ":a", r"\d{8,10}:A[A-Za-z0-9_-]{34}", not_before=_WORD),
-    rule("telegram-token", "bot", r"bot(\d{8,10}:A[A-Za-z0-9_-]{34})"),
+    rule("telegram-token", Part(r"bot\d{8}"), r"bot(\d{8,10}:A[A-Za-z0-9_-]{34})"),
     _token(
-        "discord-token", ".", r"[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}"
+        "discord-token",
+        Part(r"\.[\w-]{6}\.[\w-]{6}"),
+        r"[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}",
     ),
     rule(
         "webhook",
-        "webhook /services/t /hook/",
+        Part("webhooks/|services/t|/bot/v2/hook/|webhookb2/"),
         r"(?:discord(?:app)?\.com/api/webhooks/\d{10,20}/|"
         r"hooks\.slack\.com/services/T\w{6,12}/B\w{6,14}/|"
         r"/bot/v2/hook/|webhook\.office\.com/webhookb2/[0-9a-f@-]{30,80}/IncomingWebhook/)"
@@ -140,7 +148,7 @@ TOKENS: tuple[Rule, ...] = (
     _token("vault-token", "hvs. hvb. hvr.", r"hv[sbr]\.[A-Za-z0-9_-]{24,}"),
     _token("terraform-token", ".atlasv1.", r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_-]{60,}"),
     rule("roblox-cookie", "_|warning:", r"(_\|WARNING:[^\"'\s;]{20,1000})"),
-    _token("nkey-seed", "s", r"S[ACNOUX][A-Z2-7]{56}", not_before=_WORD),
+    _token("nkey-seed", Part("s[acnoux][a-z2-7]{16}"), r"S[ACNOUX][A-Z2-7]{56}", not_before=_WORD),
     _token("pulumi-token", "pul-", r"pul-[0-9a-f]{40}"),
     _token(
         "grafana-token",
@@ -154,7 +162,7 @@ TOKENS: tuple[Rule, ...] = (
     _token("crates-token", "cio", r"cio[A-Za-z0-9]{32}", not_before=_WORD),
     _token("nuget-key", "oy2", r"oy2[a-z0-9]{43}", not_before=_WORD),
     _token("figma-token", "figd_", r"figd_[A-Za-z0-9_-]{40}"),
-    _token("airtable-token", "pat", r"pat[A-Za-z0-9]{14}\.[0-9a-f]{64}"),
+    _token("airtable-token", Part("pat[a-z0-9]{14}"), r"pat[A-Za-z0-9]{14}\.[0-9a-f]{64}"),
     _token("hubspot-token", "pat-", r"pat-(?:na|eu)\d-[0-9a-f]{8}-[0-9a-f-]{27}"),
     _token("tailscale-key", "tskey-", r"tskey-[a-z]{3,8}-[A-Za-z0-9-]{20,}"),
     _token("dynatrace-token", "dt0c01.", r"dt0c01\.[A-Z2-7]{24}\.[A-Z2-7]{64}"),
@@ -181,7 +189,11 @@ TOKENS: tuple[Rule, ...] = (
         r"HRKU-|luma-|access-(?:production|development|sandbox)-|persona_(?:production|sandbox)_|"
         r"st\.)[0-9a-f]{8}-[0-9a-f-]{27}(?:[.-][0-9a-f.-]{32,80})?",
     ),
-    _token("uuid-token", "-", r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}:[0-9a-f]{32}"),
+    _token(
+        "uuid-token",
+        Part("[0-9a-f]:[0-9a-f]{8}"),
+        r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}:[0-9a-f]{32}",
+    ),
     # hexadecimal behind a short prefix, which names other things, too
     _token(
         "hex-token",
@@ -190,12 +202,19 @@ TOKENS: tuple[Rule, ...] = (
         r"gt[ao]|sq[abpu])_[0-9a-f]{40}|fhb-[0-9a-f]{32,64}|key_[0-9a-f]{28,64})",
         not_before=_WORD,
     ),
-    _token("asana-token", ":", r"[0-2]/\d{10,20}(?:/\d{10,20})?:[0-9a-f]{32}"),
+    _token("asana-token", Part(r"\d:[0-9a-f]{8}"), r"[0-2]/\d{10,20}(?:/\d{10,20})?:[0-9a-f]{32}"),
     _token("rapidapi-key", "msh", r"[0-9a-f]{10}msh[0-9a-f]{15}p1[0-9a-f]{5}jsn[0-9a-f]{12}"),
-    _token("ghost-key", ":", r"[0-9a-f]{24}:[0-9a-f]{64}", not_before=_WORD),
+    _token(
+        "ghost-key", Part("[0-9a-f]:[0-9a-f]{8}"), r"[0-9a-f]{24}:[0-9a-f]{64}", not_before=_WORD
+    ),
     _token("zoho-token", "1000.", r"1000\.[0-9a-f]{32}\.[0-9a-f]{32}"),
     _token("salesforce-token", "00d", r"00D[A-Za-z0-9]{12}![A-Za-z0-9._]{60,}"),
-    _token("facebook-app-token", "|", r"\d{15,16}\|[A-Za-z0-9_-]{27}", not_before=_WORD),
+    _token(
+        "facebook-app-token",
+        Part(r"\d\|[\w-]{8}"),
+        r"\d{15,16}\|[A-Za-z0-9_-]{27}",
+        not_before=_WORD,
+    ),
     _token(
         "azure-key",
         "azdo jqqj99 azfu azse azca acdb",
@@ -224,7 +243,7 @@ TOKENS: tuple[Rule, ...] = (
     # a vendor that is not known: letters of both cases with digits after a short prefix; not a pod
     rule(
         "random-token",
-        "_ -",
+        Part("[_-][a-z0-9]{24}"),
         r"\bpods?[ /][\w-]+|(?i:_id|\bid)[\"']?[ ]?[:=][ ]?[\"']?[\w-]+|"
         rf"{_LEFT}([a-z][a-z0-9]{{1,8}}[_-](?:[A-Za-z0-9]{{1,12}}[_-]){{0,2}}[A-Za-z0-9]{{24,}})",
         not_before=_BASE64 | {"-", "_", "."},
@@ -236,7 +255,9 @@ TOKENS: tuple[Rule, ...] = (
     ),
     _token(
         "random-token",
-        "exo eaa bsa yc aq. o. t1. a21aa ak- as- fk- re_ pa- dataset- md- pat_",
+        Part(
+            r"(?:exo|eaa|bsa|yc|aq\.|o\.|t1\.|a21aa|[af][ks]-|re_|pa-|dataset-|md-|pat_)[\w.-]{18}"
+        ),
         r"(?:EXO|EAA|BSA|YC|AQ\.|o\.|t1\.|A21AA|[af][ks]-|re_|pa-|dataset-|md-|pat_)"
         r"[\w.-]{18,400}\w",
         not_before=_BASE64,
@@ -249,11 +270,15 @@ TOKENS: tuple[Rule, ...] = (
         r"ops_eyJ[\w-]{50,}",
     ),
     _token("laravel-key", "base64:", r"base64:[A-Za-z0-9+/]{43}="),
-    _token("bitlocker-key", "-", r"\d{6}(?:-\d{6}){7}", not_before=_WORD),
+    _token("bitlocker-key", Part(r"\d-\d{6}-\d"), r"\d{6}(?:-\d{6}){7}", not_before=_WORD),
     _token("age-key", "age-secret-key-", r"AGE-SECRET-KEY-1[0-9A-Z]{40,64}"),
     _token("azure-secret", "q~", r"[A-Za-z0-9_~.]{3}\dQ~[A-Za-z0-9_~.-]{31,34}"),
     # no hyphen before it: "sha512-" is the prefix of digests
-    rule("azure-key", "==", r"(?:^|[^A-Za-z0-9+/-])([A-Za-z0-9+/]{86}==)(?:[\"';\s]|$)"),
+    rule(
+        "azure-key",
+        Part("[a-z0-9+/]{8}=="),
+        r"(?:^|[^A-Za-z0-9+/-])([A-Za-z0-9+/]{86}==)(?:[\"';\s]|$)",
+    ),
     rule("sas-signature", "sig=", r"[?&;]sig=([A-Za-z0-9%+/=]{40,80})"),
     _token(
         "jwt",
@@ -345,20 +370,20 @@ PLACES: tuple[Rule, ...] = (
     ),
     rule(
         "cli-argument",
-        "openssl htpasswd smbclient net sqlplus jdbc gh",
+        Part("pass:|htpasswd|smbclient|net use|sqlplus|jdbc:oracle|gh secret"),
         r"(?i)\b(?:openssl\b[^\n|;]{0,160}?\bpass:|htpasswd\s+-\w*b\w*\s+\S{1,80}\s+\S{1,80}\s+|"
         r"smbclient\b[^\n]{0,80}?-U\s?\w+%|net use [^\n]{0,80}?/user:\S{1,80}\s+|sqlplus\s+\w+/|"
         r"jdbc:oracle:thin:\w+/|gh secret set \w+ --body \"?)([^\s\"'$@;|]{6,200})",
     ),
     rule(
         "cli-argument",
-        "set",
+        Part(r"set\s+-"),
         r"(?i)\bset\s+-\w+\s+\w{0,40}(?:token|secret|"
         r"pass|pwd|_pw|key)\w{0,20}\s+[\"']?([^\s\"'$(]{6,200})",
     ),
     rule(
         "pgpass",
-        ":",
+        Part(r":(?:\d{2,5}|\*):[\w*-]"),
         r"(?m)(?:^|[ \t])[\w.*-]{1,100}:(?:\d{2,5}|\*):[\w*-]{1,100}:[\w*-]{1,100}:"
         r"([^\s:]{4,100})$",
     ),
