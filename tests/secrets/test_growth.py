@@ -33,7 +33,7 @@ def _within(name: str, value: Any) -> Iterator[tuple[str, re.Pattern[str], bool]
     if isinstance(value, Rule):
         yield from _within(f"{name} {value.name}", value.pattern)
     elif isinstance(value, _LazyPattern):
-        yield name, re.compile(value._source), value._compiler is not re.compile
+        yield name, re.compile(value.pattern), value._compiler is not re.compile
     elif isinstance(value, re.Pattern):
         yield name, value, False
     elif isinstance(value, tuple | list):

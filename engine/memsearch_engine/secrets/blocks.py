@@ -155,10 +155,10 @@ def kubernetes(text: str) -> Iterator[Span]:
 
 
 # -- sections whose entries are secrets: [admins] of an INI file, "passwords:" of YAML
-_GROUPS = "admins|users|passwords|passwd|secrets|credentials?|tokens|api_?keys|logins|accounts"
+GROUPS = "admins|users|passwords|passwd|secrets|credentials?|tokens|api_?keys|logins|accounts"
 _SECTION = linear.compile(
-    rf"(?im)^(?P<indent>[ \t]*)(?:\[[\"']?(?:[\w .-]{{1,40}}[. _-])?(?P<ini>{_GROUPS})[\"']?\]|"
-    rf"[\"']?(?:[\w.-]{{1,40}}[._-])?(?:{_GROUPS})[\"']?[ \t]*[:=](?:[ \t]*\{{)?|"
+    rf"(?im)^(?P<indent>[ \t]*)(?:\[[\"']?(?:[\w .-]{{1,40}}[. _-])?(?P<ini>{GROUPS})[\"']?\]|"
+    rf"[\"']?(?:[\w.-]{{1,40}}[._-])?(?:{GROUPS})[\"']?[ \t]*[:=](?:[ \t]*\{{)?|"
     r"(?P<cells>Key[ \t]{2,}Value[ \t]*\n-+[ \t]+-+))[ \t]*(?:[#;].*)?\n"
 )
 _ENTRY = re.compile(
@@ -173,7 +173,7 @@ def sections(text: str) -> Iterator[Span]:
     """Values of the entries directly below a heading such as ``[admins]`` or ``passwords:``."""
     for heading in _SECTION.finditer(text):
         place, cells = heading.end(), heading["cells"]
-        if cells and not _ABOVE.search(text[max(0, place - 200) : place]):
+        if cells and not ABOVE.search(text[max(0, place - 200) : place]):
             continue
         while entry := (_ROW_OF_TWO if cells else _ENTRY).match(text, place):
             if not (heading["ini"] or cells) and len(entry[1]) <= len(heading["indent"]):
@@ -190,14 +190,14 @@ _ALONE = linear.compile(
     r"temporary|initial|the) )?(?:value|password|secret|token|key):)[ \t]{1,4})?"
     r"[\"'`]?([^\s\"'`<>|,]{8,200})[\"'`]?[ \t\r]*$"
 )
-_ABOVE = linear.compile(
+ABOVE = linear.compile(
     r"(?i)passw|pwd|passphrase|secret|token|credential|cookie|login|"
     r"\b(?:auth|creds|pass|user)[\w-]{0,12}\.(?:txt|conf|cfg|list)\b|(?:api|access|auth|master|"
     r"private|"
     r"activation|license|recovery|encryption|signing|shared)[ _-]?(?:key|code)s?|"
     r"\b(?:pass show|op (?:read|item)|secret-tool|get-parameter|versions access)\b"
 )
-_PRINTS = linear.compile(
+PRINTS = linear.compile(
     r"(?i)(?:passw(?:or)?ds?|secrets?|tokens?|api_?key|_key|authkeys?|credentials?|cookie|"
     r"secret_key_base)\b|(?:master|private|secret|access)\.?-?key|rand -(?:hex|base64)|pwgen|"
     r"urandom|genkey|genpsk|token_hex|token_urlsafe|uuidgen"
@@ -209,13 +209,13 @@ _PRINTED = re.compile(r"[A-Za-z0-9+/_.-]{16,200}={0,2}")
 
 def printed(text: str) -> Iterator[Span]:
     """Words alone in a line, below a line that names a secret."""
-    for match in _ALONE.finditer(text) if _ABOVE.search(text) or _PRINTS.search(text) else ():
+    for match in _ALONE.finditer(text) if ABOVE.search(text) or PRINTS.search(text) else ():
         value = match[1]
         if not _MARKED.search(value):
             continue
         above = text[max(0, match.start() - 400) : match.start()].rstrip("\n").split("\n")[-2:]
-        known = _PRINTED.fullmatch(value) and mixed(value) and _PRINTS.search(above[-1])
-        if (known or (is_mixed(value) and _ABOVE.search("\n".join(above)))) and not (
+        known = _PRINTED.fullmatch(value) and mixed(value) and PRINTS.search(above[-1])
+        if (known or (is_mixed(value) and ABOVE.search("\n".join(above)))) and not (
             _SUM.search(above[-1]) or is_reference(value)
         ):
             yield *match.span(1), "prompt-password"
@@ -227,7 +227,7 @@ _COOKIES = re.compile(
     r"document\.cookie|_session=)[^\n]{0,4000}"
 )
 _COOKIE = re.compile(r"([\w.%-]{1,80})[\"']?(?:=|[\"']:\s?[\"'])([^;\s\"',]{16,4000})")
-_MAY_HOLD_COOKIES = linear.compile(r"(?i)cookie|\s-b[ =]|_session=")
+MAY_HOLD_COOKIES = linear.compile(r"(?i)cookie|\s-b[ =]|_session=")
 _COOKIE_NAME = re.compile(
     r"(?i)sess|sid$|auth|token|log(?:ged|in)|remember|identity|jwt|cookies$|ticket|secure"
 )
@@ -235,7 +235,7 @@ _COOKIE_NAME = re.compile(
 
 def cookies(text: str) -> Iterator[Span]:
     """Values of session cookies."""
-    for line in _COOKIES.finditer(text) if _MAY_HOLD_COOKIES.search(text) else ():
+    for line in _COOKIES.finditer(text) if MAY_HOLD_COOKIES.search(text) else ():
         for match in _COOKIE.finditer(text, *line.span()):
             if (
                 (_COOKIE_NAME.search(match[1]) or (len(match[2]) >= 32 and not wordy(match[2])))
@@ -256,7 +256,7 @@ _HEADING = re.compile(
     r"mot de passe|senha|пароль|密码|密碼|口令|パスワード|비밀번호)(?: ?\([^)]*\))?[*`\"' ]*$"
 )
 #: A part of every text with such a heading or row.
-_MAY_HEAD = linear.compile(
+MAY_HEAD = linear.compile(
     r"(?im)(?:pass(?:word|wort|phrase|code)?s?|passwd|pwd|kennwort|"
     r"secret(?:[ _-]?key)?|api[ _-]?key|token|contraseña|clave|mot de passe|senha|"
     r"passwort|_pw|пароль|密码|密碼|口令|パスワード|"
@@ -295,7 +295,7 @@ def tables(text: str) -> Iterator[Span]:
 
     The table may be markdown, drawn, or separated by tabs, blanks or commas.
     """
-    if not _MAY_HEAD.search(text):
+    if not MAY_HEAD.search(text):
         return
     columns: set[int] = set()  # columns of the current table; empty outside of a table
     splitter, width, users = _NO_TABLE, 0, False
@@ -427,7 +427,7 @@ def _is_wif(text: str) -> bool:
 
 
 # -- phrases after a name, whatever their word list
-_ANNOUNCED = linear.compile(
+ANNOUNCED = linear.compile(
     r"(?i)(?:seed|recovery|mnemonic|backup|secret recovery|wallet|from)[ _-]?(?:phrase|"
     r"words|seed)|mnemonic|\bseed\b|seedphrase|助记词|ニーモニック|니모닉|シード|시드|wallet|metamask|"
     r"мнемоник[а-я]{0,3}|сид-?фраз[а-я]{1,2}|phrase de récupération|"
@@ -462,7 +462,7 @@ def phrases(text: str) -> Iterator[Span]:
     for match in _PASSPHRASE.finditer(text):
         if is_passphrase(match[2], named=bool(match["named"])):
             yield *match.span(2), "passphrase"
-    for name in _ANNOUNCED.finditer(text):
+    for name in ANNOUNCED.finditer(text):
         for match in _ANNOUNCED_WORDS.finditer(text, name.end(), name.end() + 400):
             found = _WORD.finditer(text, *match.span())
             words = list(takewhile(lambda word: word[0] not in _GRAMMAR, found))
@@ -472,7 +472,7 @@ def phrases(text: str) -> Iterator[Span]:
 
 
 # -- one-time codes
-_CODES = linear.compile(
+CODES = linear.compile(
     r"(?i)(?:backup|recovery|rescue|scratch|one[- ]time|2fa|mfa|emergency|"
     r"wiederherstellungs|ersatz|notfall)[ _-]?codes?|codes? de (?:secours|récupération)|"
     r"códigos? de (?:recuperación|respaldo|recuperação|backup)|"
@@ -490,7 +490,7 @@ _MAX_CODES = 24
 
 def backup_codes(text: str) -> Iterator[Span]:
     """At least two codes in a row, directly after their name."""
-    for name in _CODES.finditer(text):
+    for name in CODES.finditer(text):
         lead = _CODE_LEAD.match(text, name.end())
         place = lead.end() if lead else name.end()
         found: list[tuple[int, int]] = []

@@ -19,11 +19,11 @@ class _LazyPattern:
     """
 
     def __init__(self, pattern: str, compiler: Callable[[str], Any]) -> None:
-        self._source = pattern
+        self.pattern = pattern
         self._compiler = compiler
 
     def __getattr__(self, name: str) -> Any:
-        compiled = self._compiler(self._source)
+        compiled = self._compiler(self.pattern)
         for method in ("finditer", "search", "match", "fullmatch"):
             self.__dict__[method] = getattr(compiled, method)
         return getattr(compiled, name)

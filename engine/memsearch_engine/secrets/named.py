@@ -38,6 +38,8 @@ _SHORT_NAMES = linear.compile(
     r"(?i)pwd|psk|pass|pw|auth|pat|mdp|app_?id|\b(?:pin|otp)\b|(?-i:[A-Z0-9]_KEY|[a-z]Key|"
     r"[A-Z]-KEY|[a-z]-[Kk]ey)"
 )
+#: In every text with a name.
+MAY_NAME = rf"{NAMES.pattern}|(?:{_SHORT_NAMES.pattern})(?:[^A-Za-z]|$)"
 _COMPOUND = linear.anchored(
     r"(?:[a-z0-9]Key|[A-Z0-9]_KEY|[A-Za-z0-9]Pass|[a-z0-9]P[Ww][Dd]?|[a-z0-9]Psk|"
     r"[a-z]{2,12}p(?:wd?|sk)|[A-Z]{2,12}P(?:WD?|SK)|[a-z]PAT|"

@@ -148,7 +148,12 @@ TOKENS: tuple[Rule, ...] = (
     _token("vault-token", "hvs. hvb. hvr.", r"hv[sbr]\.[A-Za-z0-9_-]{24,}"),
     _token("terraform-token", ".atlasv1.", r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_-]{60,}"),
     rule("roblox-cookie", "_|warning:", r"(_\|WARNING:[^\"'\s;]{20,1000})"),
-    _token("nkey-seed", Part("s[acnoux][a-z2-7]{16}"), r"S[ACNOUX][A-Z2-7]{56}", not_before=_WORD),
+    _token(
+        "nkey-seed",
+        Part(rf"{_LEFT}s[acnoux][a-z2-7]{{12}}"),
+        r"S[ACNOUX][A-Z2-7]{56}",
+        not_before=_WORD,
+    ),
     _token("pulumi-token", "pul-", r"pul-[0-9a-f]{40}"),
     _token(
         "grafana-token",
@@ -243,7 +248,7 @@ TOKENS: tuple[Rule, ...] = (
     # a vendor that is not known: letters of both cases with digits after a short prefix; not a pod
     rule(
         "random-token",
-        Part("[_-][a-z0-9]{24}"),
+        Part("[_-][a-z0-9]{16}"),
         r"\bpods?[ /][\w-]+|(?i:_id|\bid)[\"']?[ ]?[:=][ ]?[\"']?[\w-]+|"
         rf"{_LEFT}([a-z][a-z0-9]{{1,8}}[_-](?:[A-Za-z0-9]{{1,12}}[_-]){{0,2}}[A-Za-z0-9]{{24,}})",
         not_before=_BASE64 | {"-", "_", "."},
@@ -256,7 +261,7 @@ TOKENS: tuple[Rule, ...] = (
     _token(
         "random-token",
         Part(
-            r"(?:exo|eaa|bsa|yc|aq\.|o\.|t1\.|a21aa|[af][ks]-|re_|pa-|dataset-|md-|pat_)[\w.-]{18}"
+            r"(?:exo|eaa|bsa|yc|aq\.|o\.|t1\.|a21aa|[af][ks]-|re_|pa-|dataset-|md-|pat_)[\w.-]{6}"
         ),
         r"(?:EXO|EAA|BSA|YC|AQ\.|o\.|t1\.|A21AA|[af][ks]-|re_|pa-|dataset-|md-|pat_)"
         r"[\w.-]{18,400}\w",
@@ -276,7 +281,7 @@ TOKENS: tuple[Rule, ...] = (
     # no hyphen before it: "sha512-" is the prefix of digests
     rule(
         "azure-key",
-        Part("[a-z0-9+/]{8}=="),
+        Part(r"[a-z0-9+/]==(?:[\"';\s]|$)"),
         r"(?:^|[^A-Za-z0-9+/-])([A-Za-z0-9+/]{86}==)(?:[\"';\s]|$)",
     ),
     rule("sas-signature", "sig=", r"[?&;]sig=([A-Za-z0-9%+/=]{40,80})"),
