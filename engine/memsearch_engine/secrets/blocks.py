@@ -358,7 +358,7 @@ def wallets(text: str) -> Iterator[Span]:
             yield *match.span(), "wallet-key"
     for row in _ROW.finditer(text):
         words = _WORD.findall(row[0].lower())
-        if not any(word in _wordlist() for word in words[_LENGTHS[-1] - 1 :: _LENGTHS[-1]]):
+        if _wordlist().keys().isdisjoint(words[_LENGTHS[-1] - 1 :: _LENGTHS[-1]]):
             continue  # a phrase has one of every twelve words
         if _PHRASE not in "".join("x" if word in _wordlist() else " " for word in words):
             continue

@@ -225,7 +225,14 @@ def candidates(text: str) -> Iterator[PossibleSecret]:
 
 def _name(text: str, start: int, stop: int) -> str:
     """Return what the cue at this place speaks of."""
-    match = _CUE.match(text, start, min(len(text), stop + 1))
+    before = min(start, 1)
+    return _name_within(text[start - before : stop + 1], before)
+
+
+@lru_cache(maxsize=4096)
+def _name_within(part: str, start: int) -> str:
+    """Return the same for a cue at the end of a part of a text. Cues recur."""
+    match = _CUE.match(part, start)
     return (match.lastgroup if match else None) or "key"
 
 

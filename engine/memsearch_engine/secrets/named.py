@@ -149,9 +149,10 @@ def candidates(text: str) -> Iterator[PossibleSecret]:
         key = (before[0] if before else "") + name[0]
         if tail := _TAIL.match(text, stop):
             stop = tail.end()
-        around = _around(text, key, name)
+        linked = list(_linked(text, key, name, stop))
+        around = _around(text, key, name) if linked else []
         seen: set[tuple[int, int]] = set()
-        for span, rule, link, more in _linked(text, key, name, stop):
+        for span, rule, link, more in linked:
             if rule == "assigned-secret":
                 value_end = max(value_end, span[1])
             repeats = _JOINED_WORDS.fullmatch(value := text[slice(*span)]) and (

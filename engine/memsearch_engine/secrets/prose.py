@@ -70,12 +70,19 @@ _USER = re.compile(
 )
 #: Characters beside a word of code, but not beside a word of prose.
 _OPENS, _CALLS = frozenset("[{|=<\\.$"), frozenset("([{}|=\\")
+_IS_WORDS = (
+    "is was are lautet ist est es era é è är er jest be to now heißt это на de til till equals "
+    "vale vaut luidt lyder brzmi zní reads its so here namely actually actualy have"
+).split()
+_NOW_WORDS = "now jetzt maintenant ahora теперь это just still".split()
+_SIGNS = "'s ’s : = ： → — – -> => 은 는 이 가 は を 是 为 為".split()
+_OPENING = "\"'`“„«‘「『《（(【*"
 _GIVES = re.compile(
-    r"(?i)(?:\b(?:is|was|are|lautet|ist|est|es|era|é|è|är|er|jest|be|to|now|heißt|это|на|de|til|"
-    r"till|equals|vale|vaut|luidt|lyder|brzmi|zní|reads|its|so|here|namely|actually|"
-    r"actualy|should be|have)|['’]s|[:=：→—–]|->|=>|[은는이가はを是为為])[ \t]{0,3}"
-    r"(?:now |jetzt |maintenant |ahora |теперь |это |just |still )?[\"'`“„«‘「『《（(【*]{0,3}$"
+    rf"(?i)(?:\b(?:{'|'.join(_IS_WORDS)})|{'|'.join(_SIGNS)})[ \t]{{0,3}}"
+    rf"(?:(?:{'|'.join(_NOW_WORDS)}) )?[{_OPENING}]{{0,3}}$"
 )
+#: One of them is at the end of every text that gives, before blanks and opening marks.
+_GIVING = (*_IS_WORDS, *_NOW_WORDS, *_SIGNS)
 _AS_NAME = re.compile(r"(?i)[\"'`”]?\s(?:as|als|como|come|comme|jako|som)\s")
 #: Names that also mean something else.
 _WEAK = frozenset(
@@ -443,14 +450,16 @@ def beside(text: str) -> Iterator[PossibleSecret]:
         done = stop
         called = name[0].strip(" \t\n\"'`:").lower()
         for word in _WORD.finditer(text[begin : stop + 100]):
-            if begin + word.start() >= stop:
+            first, end = begin + word.start(), begin + word.end()
+            if first >= stop:
                 break
-            value = word[0].rstrip(".:*?").lstrip("*")
-            start, end = begin + word.start() + word[0].find(value), begin + word.end()
-            if _MARKED.search(value) or _is_code(text, start, end, word[0], value):
+            whole = text[first:end]
+            value = whole.rstrip(".:*?").lstrip("*")
+            start = first + whole.find(value)
+            if _MARKED.search(value) or _is_code(text, start, end, whole, value):
                 continue
             gap = start - name.end()
-            gives = _GIVES.search(text, max(begin, start - 20), start)
+            gives = _gives(text, max(begin, start - 20), start)
             role = _AS_NAME.match(text, end)
             # "pass" is also a verb
             named = (
@@ -479,6 +488,12 @@ def beside(text: str) -> Iterator[PossibleSecret]:
                 **{"pass": called == "pass"},
             )
             yield PossibleSecret(start, start + len(value), "said", "line", "word", around)
+
+
+def _gives(text: str, begin: int, end: int) -> re.Match[str] | None:
+    """Match a word or a sign before a value, such as "is", up to the *end*."""
+    ending = text[begin:end].rstrip(_OPENING + " \t").lower()
+    return _GIVES.search(text, begin, end) if ending.endswith(_GIVING) else None
 
 
 def _is_code(text: str, start: int, end: int, word: str, value: str) -> bool:
