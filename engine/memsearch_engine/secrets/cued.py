@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from itertools import islice, pairwise
 from math import log2
+from operator import add
 from typing import Any, NamedTuple
 
 from memsearch_engine.secrets import linear
@@ -209,7 +210,8 @@ def candidates(text: str) -> Iterator[PossibleSecret]:
     cues = []
     for cue in _MAY_BE_CUE.finditer(text):
         start, stop = cue.span()
-        cues.append(Cue(start, stop, _name(text, start, stop)))
+        name = _name(text[max(start - 1, 0) : stop + 1], min(start, 1))
+        cues.append(Cue(start, stop, name))
     yield from _phrases(text, cues)
     yield from _pairs_of(text, cues)
     for begin, end, strong in _windows(text, cues):
@@ -223,15 +225,9 @@ def candidates(text: str) -> Iterator[PossibleSecret]:
             yield from _judged(text, start, value, cues, context, len(words))
 
 
-def _name(text: str, start: int, stop: int) -> str:
-    """Return what the cue at this place speaks of."""
-    before = min(start, 1)
-    return _name_within(text[start - before : stop + 1], before)
-
-
 @lru_cache(maxsize=4096)
-def _name_within(part: str, start: int) -> str:
-    """Return the same for a cue at the end of a part of a text. Cues recur."""
+def _name(part: str, start: int) -> str:
+    """Return what the cue at the end of a part of a text speaks of. Cues recur."""
     match = _CUE.match(part, start)
     return (match.lastgroup if match else None) or "key"
 
@@ -465,7 +461,9 @@ def details(value: str) -> tuple[str, ...]:
 @lru_cache(maxsize=1)
 def _pairs() -> dict[str, float]:
     """Return the bits of information of each pair of letters in common words."""
-    count = Counter(a + b for word in common_words() for a, b in pairwise(f"^{word}$"))
+    letters = f"^{'$^'.join(common_words())}$"
+    count = Counter(map(add, letters, letters[1:]))
+    del count["$^"]
     total = count.total()
     return {pair: -log2(number / total) for pair, number in count.items()}
 

@@ -73,7 +73,7 @@ def wordy(value: str, length: float = _WORD_LENGTH) -> bool:
     Args:
         length: the smallest mean length of its runs of letters.
     """
-    digits = sum(char.isdigit() for char in value)
+    digits = sum(map(str.isdigit, value))
     if digits * 10 > len(value) * 3:
         return False
     runs = _RUNS.findall(value)
@@ -82,7 +82,7 @@ def wordy(value: str, length: float = _WORD_LENGTH) -> bool:
 
 def mixed(value: str) -> bool:
     """Whether *value* has both digits and letters."""
-    return any(char.isdigit() for char in value) and any(char.isalpha() for char in value)
+    return any(map(str.isdigit, value)) and any(map(str.isalpha, value))
 
 
 def uncased(value: str) -> bool:
@@ -135,7 +135,7 @@ def is_written_secret(value: str) -> bool:
     """
     if (
         not 6 <= len(value) <= 200
-        or any(char.isspace() for char in value)
+        or any(map(str.isspace, value))
         or is_reference(value)
         or NO_SECRET.match(value)
         or _METHOD.match(value)
@@ -145,9 +145,9 @@ def is_written_secret(value: str) -> bool:
         r"://|[()\[\]{}=|\\<>]|\.\.|^[/.#-]|[:…]$|[^\x21-\x7eÀ-ÖØ-öø-ž]", value
     ):
         return False
-    letters = any(char.isalpha() for char in value)
+    letters = any(map(str.isalpha, value))
     symbols = any(char in SYMBOLS for char in value.rstrip("!?.…"))
-    digits = any(char.isdigit() for char in value)
+    digits = any(map(str.isdigit, value))
     if not letters or not (digits or symbols):
         return False
     return (
@@ -171,7 +171,7 @@ def is_token(rule: str, value: str) -> bool:
             return False
     if rule == "otp-seed":
         return len(set(value)) >= _FEW_CHARACTERS and (
-            any(char.isdigit() for char in value) or len(value) >= 16
+            any(map(str.isdigit, value)) or len(value) >= 16
         )
     if rule == "random-token":
         return (
@@ -366,7 +366,7 @@ def is_chosen(value: str) -> bool:
     if ODD_CASE.search(value):
         return True
     if any(char.isdigit() or char in SYMBOLS for char in value):
-        return any(char.isalpha() for char in value) or len(value) >= 6
+        return any(map(str.isalpha, value)) or len(value) >= 6
     if _WORDS_ONLY.match(value):
         return len(re.split(r"[ -]", value)) >= 4 and not any(
             word in _ORDINARY for word in value.lower().split()
@@ -408,7 +408,7 @@ def is_certain(value: str, *, camel: bool = False) -> bool:
         or (_CAMEL.match(value) and not camel)
     ):
         return False
-    return value.isalpha() or any(char.isalnum() for char in value)
+    return value.isalpha() or any(map(str.isalnum, value))
 
 
 _VERSION_OR_STEP = re.compile(

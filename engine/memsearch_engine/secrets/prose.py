@@ -83,7 +83,12 @@ _GIVES = re.compile(
 )
 #: One of them is at the end of every text that gives, before blanks and opening marks.
 _GIVING = (*_IS_WORDS, *_NOW_WORDS, *_SIGNS)
-_AS_NAME = re.compile(r"(?i)[\"'`”]?\s(?:as|als|como|come|comme|jako|som)\s")
+_AS_WORDS = "as|als|como|come|comme|jako|som"
+_AS_NAME = re.compile(rf"(?i)[\"'`”]?\s(?:{_AS_WORDS})\s")
+#: In every text with a password beside "pass", which is also a verb.
+_GIVES_PASS = compile(
+    rf"(?i)(?:^|[^a-z0-9_])(?:{'|'.join(_IS_WORDS)}|{_AS_WORDS})|{'|'.join(_SIGNS)}"
+)
 #: Names that also mean something else.
 _WEAK = frozenset(
     "pass pw pwd psk login log-in wifi wi-fi wlan creds credentials credential".split()
@@ -449,6 +454,8 @@ def beside(text: str) -> Iterator[PossibleSecret]:
         begin, stop = _surroundings(text, name, done - 100)
         done = stop
         called = name[0].strip(" \t\n\"'`:").lower()
+        if called == "pass" and not _GIVES_PASS.search(text[begin : stop + 120]):
+            continue
         for word in _WORD.finditer(text[begin : stop + 100]):
             first, end = begin + word.start(), begin + word.end()
             if first >= stop:
@@ -461,7 +468,6 @@ def beside(text: str) -> Iterator[PossibleSecret]:
             gap = start - name.end()
             gives = _gives(text, max(begin, start - 20), start)
             role = _AS_NAME.match(text, end)
-            # "pass" is also a verb
             named = (
                 role
                 or (0 <= gap <= 2 and called != "pass")
