@@ -205,6 +205,11 @@ def test_a_wrong_use_that_the_service_sees_names_the_next_step(
     run(["service", "stop"])
 
 
+def test_the_release_of_an_author_without_files_says_so(memory, capsys):
+    assert run(["trust", "release", "--author", "nobody@example.org"]) == 0
+    assert "committed by nobody@example.org alone" in capsys.readouterr().err
+
+
 def test_text_goes_with_one_proposal_of_one_line(memory, capsys):
     old = memory.add("Redis it is", day="2026-01-01")
     memory.trust.quarantine([memory.files.section(old.id).target])
