@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-import memsearch_engine
-from memsearch_engine import Memory, MemsearchError, Settings, __version__, shown
+from memsearch_engine import Memory, MemsearchError, Settings, is_replaced, shown
 from textual import constants
 from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.app import App
@@ -74,15 +71,6 @@ THEMES = (
         dark=False,
     ),
 )
-
-
-def _installed_version() -> str:
-    """Return the version of the files that are installed now; '' if they are gone."""
-    try:
-        text = Path(memsearch_engine.__file__).read_text(encoding="utf-8")
-    except OSError:
-        return ""
-    return next((m[1] for m in re.finditer(r'^__version__ = "(.*)"$', text, re.M)), "")
 
 
 def _actions() -> type[Provider]:
@@ -206,10 +194,10 @@ class MemsearchApp(App[int]):
         """Leave the app after an error. If the package was updated since the start, say so: a page
         that was imported now does not fit the older modules.
         """
-        if _installed_version() == __version__:
-            super()._fatal_error()
-        else:
+        if is_replaced():
             self.panic("memsearch was updated while it was open: start it again")
+        else:
+            super()._fatal_error()
 
     def on_resize(self) -> None:
         """Draw the whole screen the next time."""

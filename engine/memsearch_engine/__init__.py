@@ -156,6 +156,7 @@ __all__ = [
     "hit_view",
     "hook",
     "install_command",
+    "is_replaced",
     "note_view",
     "outcomes_in",
     "parse_date",
@@ -224,6 +225,7 @@ _PUBLIC = {
     "Health": "service.answers",
     "Hit": "search.hits",
     "hit_view": "search.views",
+    "is_replaced": "core.wire",
     "Home": "core.home",
     "hook": "capture.hook:main",
     "Hunk": "longterm.changes",
@@ -368,6 +370,7 @@ if TYPE_CHECKING:
     from memsearch_engine.core.projects import Project
     from memsearch_engine.core.safe_text import plain, shown, shown_line
     from memsearch_engine.core.settings import Provider, Settings, SkillTask, Summarize, Task
+    from memsearch_engine.core.wire import is_replaced
     from memsearch_engine.index.analyze import STOP_WORDS
     from memsearch_engine.index.catalog import Stale
     from memsearch_engine.index.rows import LONGTERM_KINDS, Failure, IndexResult, Row

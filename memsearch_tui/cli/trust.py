@@ -347,9 +347,8 @@ def trust_release(
     if author:
         count, paths = waiting.release_author(author)
         if not paths:
-            output.say(
-                f"no file was committed by {author} alone; `memsearch trust review` lists what waits"
-            )
+            ways = "`memsearch trust review` lists what waits"
+            output.say(f"no file was committed by {author} alone - {ways}")
     else:
         count = waiting.release_folder() if here else waiting.release_files(paths)
     output.emit(

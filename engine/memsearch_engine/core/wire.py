@@ -45,6 +45,11 @@ def _installed_at() -> int:
 BUILD = {"version": memsearch_engine.__version__, "installed": _installed_at()}
 
 
+def is_replaced() -> bool:
+    """Return whether other code was installed in the place of this code since its import."""
+    return _installed_at() != BUILD["installed"]
+
+
 class NotRunning(Exception):
     """No service listens."""
 
