@@ -21,6 +21,7 @@ def memory(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path / "shop")
     with Memory() as memory:
         yield memory
+    run(["service", "stop"])  # some commands start it all the same
 
 
 def config(memory, text: str) -> None:
@@ -202,7 +203,6 @@ def test_a_wrong_use_that_the_service_sees_names_the_next_step(
     monkeypatch.delenv("MEMSEARCH_NO_SERVICE")
     assert run(arguments) == 2
     assert "  -> " in capsys.readouterr().err
-    run(["service", "stop"])
 
 
 def test_the_release_of_an_author_without_files_says_so(memory, capsys):
@@ -237,17 +237,14 @@ def test_a_list_of_missed_turns_says_how_many_it_leaves_out(memory, monkeypatch,
     ledger.close()
     monkeypatch.delenv("MEMSEARCH_NO_SERVICE")
     listing = ["agents", "coverage", "--list", "failed"]
-    try:
-        assert run([*listing, "-k", "2"]) == 0
-        said = capsys.readouterr()
-        assert said.out.count("too long") == 2 and "1 older turn left out: `-k 3`" in said.err
-        assert run([*listing, "-k", "2", "--json"]) == 0
-        found = json.loads(capsys.readouterr().out)
-        assert (len(found["turns"]), found["left_out"]) == (2, 1)
-        assert run(listing) == 0
-        said = capsys.readouterr()
-        assert said.out.count("too long") == 3 and not said.err
-        assert run([*listing[:-1], "orphaned"]) == 1
-        assert "no turn is orphaned" in capsys.readouterr().err
-    finally:
-        run(["service", "stop"])
+    assert run([*listing, "-k", "2"]) == 0
+    said = capsys.readouterr()
+    assert said.out.count("too long") == 2 and "1 older turn left out: `-k 3`" in said.err
+    assert run([*listing, "-k", "2", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (len(found["turns"]), found["left_out"]) == (2, 1)
+    assert run(listing) == 0
+    said = capsys.readouterr()
+    assert said.out.count("too long") == 3 and not said.err
+    assert run([*listing[:-1], "orphaned"]) == 1
+    assert "no turn is orphaned" in capsys.readouterr().err
