@@ -12,7 +12,7 @@ from pathlib import Path
 import memsearch_engine
 import pytest
 from memsearch_engine.core.settings import Settings
-from memsearch_engine.index.catalog import Catalog, schema, words
+from memsearch_engine.index.catalog import Catalog, database, schema
 from memsearch_engine.index.rows import CatalogBroken, Filter, decode_marks
 from memsearch_engine.index.scan import scan
 
@@ -221,11 +221,11 @@ def test_a_small_project_gets_the_same_matches_and_counts_as_a_large_one(tmp_pat
         for some in (names[:1], names[5:7], names):
             found = []
             for share in (0.0, 0.1, 1.0):
-                monkeypatch.setattr(words, "_SMALL_SHARE", share)
+                monkeypatch.setattr(database, "_SMALL_SHARE", share)
                 best = catalog.words.best('terms : "cach"', some, Filter(), 10)
                 latest = catalog.words.latest('terms : "cach"', some, Filter(), 10, 2)
-                found.append((best, latest))
-            assert found[0] == found[1] == found[2] and found[0][0] and found[0][1]
+                found.append((best, latest, catalog.latest_texts(some[0], 3)))
+            assert found[0] == found[1] == found[2] and all(found[0])
         few = {name: catalog.statistics.distinct_chunks(name) for name in names}
         sql = (
             "SELECT e.project, count(DISTINCT c.chunk_id) FROM chunks c"

@@ -19,8 +19,9 @@ from memsearch_engine.core.home import Home
 from memsearch_engine.index.catalog import RepositoryCheck
 from memsearch_engine.index.vectors import matrix
 from memsearch_engine.longterm import injected
-from memsearch_engine.service import service_state, tasks
+from memsearch_engine.service import index_state, service_state, tasks
 from memsearch_engine.service.commands import IndexJob, RequestContext
+from memsearch_engine.service.indexing import Indexer
 from memsearch_engine.service.service_state import Activity, ServiceState
 from memsearch_engine.service.tasks import CaptureTask
 from memsearch_engine.staleness.finding import CheckedNote, NoteStaleness
@@ -215,6 +216,29 @@ def test_the_pages_of_the_catalog_are_checked_after_the_vectors_are_read(damaged
     while not renewed(damaged, state):
         version = state.wait_for_change(version, 60, lambda: renewed(damaged, state))
     running.stop()
+
+
+def test_the_pages_of_an_unchanged_catalog_are_checked_once_a_day(box, monkeypatch):
+    home = Home(box.home.root).ensure()
+    now, checks = [time.time()], []
+    monkeypatch.setattr(index_state.time, "time", lambda: now[0])
+    monkeypatch.setattr(Indexer, "renew_damaged_catalog", lambda self: checks.append(1))
+
+    def count(*, is_checked: bool = True) -> int:
+        checks.clear()
+        with contextlib.closing(ServiceState(home)) as state:
+            for _ in range(2 * is_checked):
+                state.indexer.check_catalog()
+        return len(checks)
+
+    assert count(is_checked=False) == 0
+    assert [count(), count()] == [1, 0]
+    home.cache_db.touch()  # another program
+    assert [count(), count()] == [1, 0]
+    now[0] += 90_000
+    assert [count(), count()] == [1, 0]
+    now[0] -= 400_000  # the clock was wrong
+    assert [count(), count()] == [1, 0]
 
 
 def test_what_can_wait_begins_after_the_first_requests(state, monkeypatch):

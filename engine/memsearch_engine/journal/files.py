@@ -82,12 +82,12 @@ class FolderListing(msgspec.Struct):
     complete: bool = True
 
 
-@lru_cache(maxsize=4096)
 def day_of(path: str | os.PathLike[str]) -> str:
     """The ISO date in a file name, or ``""``."""
     return _day_in(os.path.splitext(os.path.basename(path))[0])
 
 
+@lru_cache(maxsize=4096)  # projects have files of the same names
 def _day_in(stem: str) -> str:
     match = _DAY.match(stem)
     if not match:

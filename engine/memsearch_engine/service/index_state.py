@@ -18,6 +18,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from memsearch_engine.core import freshness
 from memsearch_engine.core.errors import MemsearchError
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.project_registry import Registry
@@ -33,6 +36,18 @@ from memsearch_engine.service.commands import Command, IndexJob, OpenVectors, Up
 
 log = logging.getLogger("memsearch.service")
 FIRST_PAUSE_S = 30.0
+_CHECK_S = 86_400.0  # between two checks of the pages of the catalog
+
+
+class _CatalogCheck(msgspec.Struct):
+    """When the pages of the catalog were checked, and the stamp of its file after the last service.
+
+    Attributes:
+        at: seconds since 1970.
+    """
+
+    at: float
+    stamp: list[int]
 
 
 class IndexState:
@@ -84,11 +99,16 @@ class IndexState:
         self.reopen_at, self.pause_s = 0.0, FIRST_PAUSE_S
         self.done_before: dict[str, tuple[float, IndexResult]] = {}
         self.lock = threading.RLock()
+        self._check_file = home.run / "catalog-check.json"
+        self._pages_checked = self._last_check()  # before the catalog is opened
 
     def close(self) -> None:
         """Close the vector indexes and the catalog."""
         self.spaces.close()
         self.catalog.close()
+        check = _CatalogCheck(self._pages_checked, freshness.stamp(str(self.home.cache_db)))
+        with contextlib.suppress(OSError):  # the next service checks the pages again
+            self.home.put(self._check_file, msgspec.json.encode(check))
 
     def open_catalog(self, damage: CatalogBroken | None = None) -> None:
         """Open the catalog. Rebuild it if it can't be opened, or because of its *damage*."""
@@ -129,6 +149,23 @@ class IndexState:
         old.close()
         self.enqueue_all()
         return True
+
+    def check_catalog(self) -> None:
+        """Look for damage in the pages of the catalog, which reads all of them.
+
+        It is done once a day while only services change the file, and each ends by itself.
+        """
+        if not 0 <= time.time() - self._pages_checked < _CHECK_S:
+            self._pages_checked = time.time()
+            self.renew_damaged_catalog()
+
+    def _last_check(self) -> float:
+        """Return when the pages were checked; 0.0 if the file is not as a service has left it."""
+        try:
+            last = msgspec.json.decode(self._check_file.read_bytes(), type=_CatalogCheck)
+        except (OSError, msgspec.DecodeError):
+            return 0.0
+        return last.at if last.stamp == freshness.stamp(str(self.home.cache_db)) else 0.0
 
     def is_behind(self, projects: list[Project]) -> bool:
         """Whether the catalog does not yet have the files of one of *projects*.

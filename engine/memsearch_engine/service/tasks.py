@@ -369,7 +369,7 @@ class BackgroundTasks:
                 self.capture.drain()
                 if not is_calm and (is_calm := self._has_calmed(began)):
                     give_back_memory()
-                    self._state.indexer.renew_damaged_catalog()
+                    self._state.indexer.check_catalog()
                 if is_calm and time.monotonic() - reconciled > _RECONCILE_S:
                     reconciled = time.monotonic()
                     self.capture.reconcile()

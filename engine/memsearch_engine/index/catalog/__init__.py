@@ -29,6 +29,7 @@ from memsearch_engine.index.catalog.links import (
 )
 from memsearch_engine.index.catalog.outlines import FileOutlines
 from memsearch_engine.index.catalog.schema import (
+    CHUNKS_OF_FILES,
     IS_NOTE,
     LAYOUT,
     ROW_COLUMNS,
@@ -248,12 +249,17 @@ class Catalog:
 
     def latest_texts(self, project: str, limit: int) -> list[str]:
         """Return the embedded texts that were indexed last, without prompts."""
-        # a cross join begins with the newest chunk; otherwise all of the project's are sorted
-        return self.database.column(
-            "SELECT c.embedded FROM chunks c CROSS JOIN entries e ON e.id=c.entry"
-            " WHERE e.project=? ORDER BY c.id DESC LIMIT ?",
-            (project, limit),
-        )
+        if self.database.is_small([project]):
+            sql = (
+                f"SELECT embedded FROM chunks WHERE id IN (SELECT c.id {CHUNKS_OF_FILES}"
+                " WHERE f.project=? ORDER BY c.id DESC LIMIT ?) ORDER BY id DESC"
+            )
+        else:  # a cross join begins with the newest chunk, and soon has enough of them
+            sql = (
+                "SELECT c.embedded FROM chunks c CROSS JOIN entries e ON e.id=c.entry"
+                " WHERE e.project=? ORDER BY c.id DESC LIMIT ?"
+            )
+        return self.database.column(sql, (project, limit))
 
     # -- entries
 

@@ -24,6 +24,7 @@ T = TypeVar("T")
 #: thread closes a connection in use.
 _Held = tuple[sqlite3.Connection, threading.RLock]
 _REMEMBERED = 20_000  # written chunks of a project
+_SMALL_SHARE = 0.1  # of all files; above it, a list of the chunks takes longer than it saves
 
 
 class CatalogDatabase:
@@ -163,6 +164,12 @@ class CatalogDatabase:
             sql = "SELECT project, count(*) FROM files GROUP BY project"
             self._files = version, dict(self.query(sql))
         return self._files[1]
+
+    def is_small(self, projects: Iterable[str]) -> bool:
+        """Return whether projects have so few of the files that a list of their chunks is short."""
+        files = self.file_counts()
+        own = sum(files.get(project, 0) for project in projects)
+        return own <= _SMALL_SHARE * sum(files.values())
 
     def _connection(self) -> _Held:
         held: _Held | None = getattr(self._local, "held", None)

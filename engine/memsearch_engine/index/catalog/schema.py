@@ -129,6 +129,11 @@ ROW_COLUMNS = """c.id, c.chunk_id, c.text, c.embedded, c.start_line, c.end_line,
 ROW_TABLES = """chunks c JOIN entries e ON e.id = c.entry JOIN files f ON f.id = e.file
  LEFT JOIN grounded g ON g.project = e.project AND g.entry_id = e.entry_id AND g.hash = e.hash"""
 
+#: The joined tables of the chunks of files, which indexes alone answer.
+CHUNKS_OF_FILES = (
+    "FROM files f CROSS JOIN entries e ON e.file=f.id CROSS JOIN chunks c ON c.entry=e.id"
+)
+
 #: A condition on ``kind``: entries of the journal, without the long-term memory and agent files.
 IS_NOTE = f"kind NOT IN ({', '.join(repr(kind) for kind in LONGTERM_KINDS.values())})"
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from memsearch_engine.index.catalog.database import CatalogDatabase, CatalogPart
-from memsearch_engine.index.catalog.schema import IS_NOTE
+from memsearch_engine.index.catalog.schema import CHUNKS_OF_FILES, IS_NOTE
 
-#: The chunks of files, from indexes alone.
-_CHUNKS = "FROM files f CROSS JOIN entries e ON e.file=f.id CROSS JOIN chunks c ON c.entry=e.id"
 _FEW = 5  # projects
 
 
@@ -91,7 +89,7 @@ class CatalogStatistics(CatalogPart):
                     self._duplicates = version, self._count_duplicates()
                 known[project] = total - self._duplicates[1].get(project, 0)
             else:
-                sql = f"SELECT count(DISTINCT c.chunk_id) {_CHUNKS} WHERE f.project=?"
+                sql = f"SELECT count(DISTINCT c.chunk_id) {CHUNKS_OF_FILES} WHERE f.project=?"
                 ((known[project],),) = self._database.query(sql, (project,))
         return known[project]
 
@@ -115,7 +113,7 @@ class CatalogStatistics(CatalogPart):
             self._chunks = version, {}
         counts, is_most = self._chunks[1], project == self._majority
         if project not in counts:
-            sql = f"SELECT count(*) {_CHUNKS} WHERE f.project{'<>' if is_most else '='}?"
+            sql = f"SELECT count(*) {CHUNKS_OF_FILES} WHERE f.project{'<>' if is_most else '='}?"
             ((count,),) = query(sql, (project,))
             if is_most:
                 ((total,),) = query("SELECT count(*) FROM chunks")

@@ -9,7 +9,7 @@ from typing import Any
 
 from memsearch_engine.core.migrations import placeholders
 from memsearch_engine.index.catalog.database import CatalogDatabase, CatalogPart
-from memsearch_engine.index.catalog.schema import IS_HIDDEN, ROW_TABLES
+from memsearch_engine.index.catalog.schema import CHUNKS_OF_FILES, IS_HIDDEN, ROW_TABLES
 from memsearch_engine.index.rows import HIDDEN_KINDS, Filter
 
 #: Sorts after every character of a word: the end of the range of words with a common beginning.
@@ -17,13 +17,7 @@ _LAST = "\U0010ffff"
 #: The list of all words is reused for this many times the duration of making the list.
 _LIST_TIMES = 20
 _FREQUENCIES = 50_000  # terms
-#: If the searched projects have at most this share of all files, the matches in their chunks are
-#: scored. Otherwise all matches are, because to list the chunks takes longer.
-_SMALL_SHARE = 0.1
-_OF_PROJECTS = (
-    "AND +rowid IN (SELECT c.id FROM files f CROSS JOIN entries e ON e.file=f.id"
-    " CROSS JOIN chunks c ON c.entry=e.id WHERE f.project IN ({}))"
-)
+_OF_PROJECTS = f"AND +rowid IN (SELECT c.id {CHUNKS_OF_FILES} WHERE f.project IN ({{}}))"
 
 
 class WordIndex(CatalogPart):
@@ -186,7 +180,7 @@ class WordIndex(CatalogPart):
     ) -> list[tuple[Any, ...]]:
         """Score the matches, then read only the rows of the requested page."""
         condition, values = _condition(projects, where)
-        is_small = self._is_small(projects)
+        is_small = self._database.is_small(projects)  # then only their matches are scored
         of_projects = _OF_PROJECTS.format(placeholders(len(projects))) if is_small else ""
         return self._database.query(
             "SELECT c.id, e.project, c.chunk_id, w.score FROM"
@@ -196,12 +190,6 @@ class WordIndex(CatalogPart):
             f" WHERE {condition} LIMIT ? OFFSET ?",
             [expression, *(projects if is_small else ()), *values, limit, offset],
         )
-
-    def _is_small(self, projects: list[str]) -> bool:
-        """Return whether projects have a small share of all files."""
-        files = self._database.file_counts()
-        own = sum(files.get(project, 0) for project in projects)
-        return own <= _SMALL_SHARE * sum(files.values())
 
     # -- without words
 
