@@ -36,7 +36,7 @@ def vector(text: str) -> np.ndarray:
 class Notes:
     """A project's notes, with an embedder of random vectors."""
 
-    fingerprint, dimension = "random", DIMENSION
+    fingerprint, dimension, prefix = "random", DIMENSION, ""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.home = folder / "notes", Home(folder / "home").ensure()
@@ -48,7 +48,7 @@ class Notes:
         return self.home.index / self.fingerprint / "p.matrix"
 
     def passages(self, texts: list[str], cancelled: Callable[[], bool] = bool) -> np.ndarray:
-        return np.stack([vector(text) for text in texts])
+        return np.stack([vector(self.prefix + text)[: self.dimension] for text in texts])
 
     def write(self, numbers: Iterable[int]) -> None:
         entries = (f"### {n // 60:02d}:{n % 60:02d}\n- note number {n}\n" for n in numbers)
@@ -213,12 +213,70 @@ def test_the_file_goes_with_the_project_and_with_the_vectors(notes, monkeypatch)
         assert not notes.file.exists()
 
 
-def test_a_file_that_is_saved_while_the_project_is_forgotten_does_not_stay(notes):
+@pytest.mark.parametrize("happens", ["forgotten", "rebuilt", "pruned"])
+def test_a_file_does_not_stay_that_is_saved_while_copies_are_removed(notes, monkeypatch, happens):
+    def meanwhile(descriptor: int) -> None:
+        if happens == "pruned":
+            assert index.embeddings.prune(notes.catalog.text_hashes()) == 90
+        elif happens == "rebuilt":
+            index.rebuild()
+        else:
+            index.forget("p")
+        notes.bring(index)
+        assert len(answers(index)[0]) == 100  # the project is in memory again
+
     notes.file.unlink()
+    monkeypatch.setattr(difference, "_SPARE", 10)
+    monkeypatch.setattr(difference, "_WORTH_PRUNING", 10)
+    notes.write(range(100))
     with notes.started() as index:
-        index.forget("p")
+        monkeypatch.setattr(os, "fsync", meanwhile)
         index.save()
-        assert list(notes.file.parent.glob("*.matrix*")) == []
+    assert list(notes.file.parent.glob("*.matrix*")) == []
+
+
+def test_a_file_of_a_model_that_changed_its_dimension_and_back_is_not_used(notes):
+    notes.dimension = DIMENSION // 2
+    with notes.started() as index:
+        notes.bring(index)
+    notes.dimension, notes.prefix = DIMENSION, "as another model "
+    with notes.started() as index:
+        notes.bring(index)
+    found = notes.found()
+    assert same(found, notes.found_without_file()) and len(found[0]) == 200
+
+
+def test_a_project_that_has_few_notes_left_has_no_file(notes):
+    notes.index(range(40))
+    assert notes.file.exists()
+    assert len(notes.found()[0]) == 40 and not notes.file.exists()
+
+
+@pytest.mark.slow
+def test_an_index_on_a_server_has_no_file(notes, tmp_path):
+    from tests.index.standin import StandIn
+
+    with contextlib.closing(StandIn(tmp_path, "token")) as server:
+        settings = MilvusSettings(uri=server.uri, token="token")
+        assert notes.file.exists()
+        with contextlib.closing(VectorIndex(notes.home, settings, notes)):
+            assert not notes.file.exists()
+
+
+def test_a_file_that_cannot_be_saved_does_not_keep_the_others_in_memory(notes, monkeypatch):
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    for name in "qr":
+        with notes.started() as index:
+            index.reconcile(notes.catalog, "p", name)
+    monkeypatch.setattr(os, "fsync", full)
+    with notes.started() as index:
+        index.warm("q")
+        index.warm("r")
+        with pytest.raises(OSError, match="No space"):
+            index.save()
+        index.save()  # nothing is left to do
 
 
 def test_a_damaged_database_is_not_restored_from_the_file(notes):

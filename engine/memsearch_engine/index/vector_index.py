@@ -154,6 +154,7 @@ class VectorIndex:
         self._search: VectorSearch
         if milvus.uri:
             self.server = MilvusServerStore(milvus.uri, milvus.token, self._name)
+            self._database.remove_copies()
             self._search = ServerSearch(
                 self.server, self.ledger, embedder.dimension, self._ordinary
             )

@@ -45,11 +45,13 @@ class VectorDatabase:
 
     Attributes:
         lock: protects changes of the file together with values that were read from it.
+        removals: how often copies of the vectors were removed.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.lock = threading.RLock()
+        self.removals = 0
         try:
             self._db = _connect(path)
         except sqlite3.OperationalError:  # a full disk or a lock, no damage
@@ -72,8 +74,12 @@ class VectorDatabase:
         self.remove_copies()
 
     def remove_copies(self, collection: str = "*") -> None:
-        """Delete the file with a copy of the vectors of a collection, or of all collections."""
-        with contextlib.suppress(OSError):
+        """Delete the file with a copy of the vectors of a collection, or of all collections.
+
+        A copy that another thread is writing does not get its name.
+        """
+        with self.lock, contextlib.suppress(OSError):
+            self.removals += 1
             for path in self.path.parent.glob(f"{collection}{COPIES}*"):
                 path.unlink(missing_ok=True)  # with what a killed process has left of one
 

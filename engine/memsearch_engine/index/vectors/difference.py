@@ -161,6 +161,7 @@ class EmbeddingStore:
         """
         if self._database.value("dimension") == str(dimension):
             return 0
+        self._database.remove_copies()
         gone = self._database.execute(
             "DELETE FROM vectors WHERE length(vector)<>?", (4 * dimension,)
         )

@@ -75,6 +75,7 @@ class MatrixFile:
     def __init__(self, database: VectorDatabase, collection: str, dimension: int) -> None:
         self.path = database.path.with_name(f"{collection}{COPIES}")
         self._database, self._dimension = database, dimension
+        self._removals = database.removals
         self.is_due = False
 
     def rows(self, columns: LedgerColumns) -> tuple[LedgerColumns, np.ndarray]:
@@ -83,6 +84,8 @@ class MatrixFile:
         The caller holds the database's lock.
         """
         self.is_due = len(columns.ids) >= WORTH_A_FILE
+        if not self.is_due and self.path.exists():  # there were more rows
+            self._database.remove_copies(self.path.stem)
         if self.is_due and (mapped := self._mapped()):
             names, buffer = mapped
             if names == _names(columns):
@@ -146,7 +149,9 @@ class MatrixFile:
         return columns.chosen(order[:count]), buffer
 
     def save(self, columns: LedgerColumns, matrix: np.ndarray) -> None:
-        """Replace the file. It is complete before it gets its name.
+        """Replace the file, unless copies were removed since ``rows``.
+
+        It is complete before it gets its name.
 
         Raises:
             OSError: it cannot be written.
@@ -162,7 +167,11 @@ class MatrixFile:
                 out.truncate(start + 4 * _with_room(count) * self._dimension)
                 out.flush()
                 os.fsync(out.fileno())
-            part.replace(self.path)
+            with self._database.lock:
+                if self._database.removals == self._removals:
+                    part.replace(self.path)
+                else:
+                    part.unlink(missing_ok=True)
         except OSError:
             with contextlib.suppress(OSError):
                 part.unlink(missing_ok=True)

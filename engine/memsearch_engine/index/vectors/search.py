@@ -55,7 +55,7 @@ class CachedSearch:
         self._ledger = ledger
         self._dimension, self._ordinary = dimension, ordinary
         self._caches: dict[str, VectorCache] = {}
-        self._unsaved: list[tuple[str, Callable[[], None]]] = []
+        self._unsaved: list[Callable[[], None]] = []
 
     def cache(self, collection: str, saves: bool = False) -> VectorCache:
         """Return a collection's vectors, which are read on first use.
@@ -72,8 +72,7 @@ class CachedSearch:
                     rows, buffer, self._ordinary, self._ledger.sample_name(collection)
                 )
                 if file.is_due and saves:
-                    save = partial(file.save, rows, buffer[: len(rows.ids)])
-                    self._unsaved.append((collection, save))
+                    self._unsaved.append(partial(file.save, rows, buffer[: len(rows.ids)]))
             return cache
 
     def nearest(
@@ -120,12 +119,11 @@ class CachedSearch:
         Raises:
             OSError: one cannot be written.
         """
-        while self._unsaved:
-            collection, save = self._unsaved.pop()
-            save()
-            with self._lock:
-                if collection not in self._caches:  # it was forgotten meanwhile
-                    self._database.remove_copies(collection)
+        try:
+            while self._unsaved:
+                self._unsaved.pop()()
+        finally:  # after an error, the others need no memory any longer
+            self._unsaved.clear()
 
     def change(self, collection: str, gone: set[str], rows: list[CacheRow]) -> None:
         """Apply a change of a collection: remove the chunks in *gone*, then add *rows*."""
