@@ -126,14 +126,14 @@ def test_a_start_takes_the_vectors_from_the_file(notes):
     assert notes.file.stat().st_mode & 0o777 == 0o600
 
 
-@pytest.mark.parametrize("by_script", [False, True])
+@pytest.mark.parametrize("by_script", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_file_that_is_out_of_date_gives_the_same_answers(notes, by_script):
     if by_script:  # a model whose vectors are centered
         notes.fingerprint, notes.model = "centered", SimpleNamespace(centered=True)
         notes.index(range(200))
     random = np.random.default_rng(3)
     there, next_number = list(range(200)), 200
-    for step in range(30):
+    for step in range(12):
         gone = set(random.choice(there, int(random.integers(0, 12)), replace=False).tolist())
         new = range(next_number, next_number := next_number + int(random.integers(0, 20)))
         there = [n for n in there if n not in gone] + list(new)

@@ -140,7 +140,7 @@ def test_less_of_a_note_holds_for_prompts_of_its_kind_and_is_taken_back(furnishe
     ("mark", "held"),
     [
         ("trust:outside", "its marks forbid it"),
-        ("", "not this home's"),
+        pytest.param("", "not this home's", marks=pytest.mark.slow),
         ("order", "it addresses an agent"),
         *(
             pytest.param(mark, "its marks forbid it", marks=pytest.mark.slow)
@@ -467,7 +467,16 @@ def test_without_a_session_s_name_nothing_is_injected(furnished: Box):
     assert "floor the day" in furnished.ok("context", "--prompt", RETURNS["prompt"]).out
 
 
-@pytest.mark.parametrize("before", ["/srv/app/returns.py: ", "<details> ", "# Bug\n", "src/a.py "])
+@pytest.mark.parametrize(
+    "before",
+    [
+        "/srv/app/returns.py: ",
+        *(
+            pytest.param(text, marks=pytest.mark.slow)
+            for text in ("<details> ", "# Bug\n", "src/a.py ")
+        ),
+    ],
+)
 def test_a_prompt_may_begin_with_a_path_or_markup(furnished: Box, before):
     assert "floor the day" in furnished.ok("context", "--prompt", before + RETURNS["prompt"]).out
 

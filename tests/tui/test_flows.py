@@ -507,10 +507,15 @@ def test_chinese_and_filters(world):
     "way",
     [
         ["e"],
-        ["enter", "e"],
-        ["slash", *"ttl", "enter", "enter", "e"],
-        ["enter", "enter", "m", "e"],
         ["slash", *"ttl", "enter", "enter", "enter", "m", "e"],
+        *(
+            pytest.param(way, marks=pytest.mark.slow)
+            for way in (
+                ["enter", "e"],
+                ["slash", *"ttl", "enter", "enter", "e"],
+                ["enter", "enter", "m", "e"],
+            )
+        ),
     ],
 )
 @pytest.mark.parametrize(

@@ -193,7 +193,10 @@ def test_where_a_year_has_no_room_its_end_is_shown(world):
 
 
 @pytest.mark.parametrize("day", ["0001-01-01", "9999-12-31"])
-@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+@pytest.mark.parametrize(
+    "size",
+    [(80, 24), *(pytest.param(size, marks=pytest.mark.slow) for size in ((120, 40), (200, 60)))],
+)
 def test_notes_of_the_first_and_the_last_day_of_all_end_nothing(world, day, size):
     (world.memory / f"{day}.md").write_text(f"# {day}\n\n## Session 10:00\n\n### 10:00\n- Far\n")
     app = world.app()
