@@ -150,7 +150,7 @@ def stats(project: str | None, everything: bool) -> None:
 
 
 @click.command(
-    epilog="\b\nExamples:\n  memsearch status --index\n  memsearch status --index --all --json"
+    epilog="\b\nExamples:\n  memsearch status --index\n  memsearch status --index --json"
 )
 @scope
 @as_json
