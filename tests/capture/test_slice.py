@@ -386,6 +386,7 @@ def test_the_hook_s_log_has_an_end(place):
     log.parent.mkdir(parents=True)
     log.write_text("old\n" * 300_000)
     place.run("hook", "claude-code", "Stop", stdin=b"not json")
+    assert log.stat().st_mode & 0o077 == 0
     assert 0 < log.stat().st_size < 1000 and (log.parent / "hook.log.1").stat().st_size == 1_200_000
 
 

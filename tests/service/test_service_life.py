@@ -16,7 +16,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from memsearch_engine.core import local_socket
+from memsearch_engine.core import local_socket, wire
 from memsearch_engine.core.errors import MemsearchError, Unreachable
 from memsearch_engine.core.home import MAX_SOCKET_PATH, Home, lock
 from memsearch_engine.service import index_thread, launch, protocol
@@ -89,6 +89,20 @@ def test_a_client_starts_no_second_service_while_one_starts(box: Box, monkeypatc
     with pytest.raises(Unreachable):
         launch.connect(box.home, wait_s=0.1)
     os.close(held)
+
+
+@pytest.mark.slow
+def test_a_service_that_is_killed_while_it_starts_is_started_again(box: Box, monkeypatch):
+    spawn, started = wire.spawn_service, []
+
+    def killed_once(home: str) -> int:
+        started.append(spawn(home))
+        if len(started) == 1:
+            os.kill(started[0], signal.SIGKILL)
+        return started[-1]
+
+    monkeypatch.setattr(wire, "spawn_service", killed_once)
+    assert launch.call(box.home, "status", dict)["pid"] == started[-1] != started[0]
 
 
 def test_it_is_detached_from_who_started_it(box):

@@ -268,7 +268,9 @@ def _log(agent: str, event: str, error: Exception) -> None:
                 os.replace(log, f"{log}.1")
         except FileNotFoundError:
             pass
-        with open(log, "a", encoding="utf-8") as out:
+        with open(
+            log, "a", encoding="utf-8", opener=lambda path, flags: os.open(path, flags, 0o600)
+        ) as out:
             out.write(f"{time.time():.0f} {agent} {event} {type(error).__name__}: {error}\n")
     except OSError:
         pass

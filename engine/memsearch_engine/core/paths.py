@@ -63,6 +63,7 @@ def home_root() -> str:
 
     Raises:
         RuntimeError: it names the home of an unknown user.
+        PermissionError: this is root, and it is another user's.
     """
     root = os.environ.get("MEMSEARCH_HOME") or os.path.join(user_home(), ".memsearch")
     if not os.path.isabs(root):
@@ -70,7 +71,29 @@ def home_root() -> str:
 
         root = str(Path(root).expanduser())
     # a relative path is below the user's home, whatever the current folder is
-    return os.path.normpath(os.path.join(user_home(), root))
+    root = os.path.normpath(os.path.join(user_home(), root))
+    if os.geteuid() == 0:
+        _check_owner(root)
+    return root
+
+
+def _check_owner(root: str) -> None:
+    """Raise PermissionError if root would make files in a user's home that the user can't write.
+
+    ``sudo`` keeps HOME on some systems.
+    """
+    for folder in (root, os.path.dirname(root)):
+        try:
+            owner = os.stat(folder).st_uid
+        except OSError:
+            continue
+        if owner:
+            raise PermissionError(
+                1,
+                f"{folder} belongs to another user, and root's files would lock that user out: "
+                "run memsearch as that user, or set MEMSEARCH_HOME",
+            )
+        return
 
 
 def context(root: str, memory: str) -> str:

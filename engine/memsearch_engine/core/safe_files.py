@@ -85,9 +85,12 @@ def _descend(base: str, relative: str, create: bool) -> int:
             except FileNotFoundError:
                 if not create:
                     raise
-                with contextlib.suppress(FileExistsError):
+                try:
                     os.mkdir(part, 0o755, dir_fd=folder)
-                below = _open_part(part, folder)
+                    below = _open_part(part, folder)
+                    _hand_over(below, folder, shared=part != MARKER)
+                except FileExistsError:
+                    below = _open_part(part, folder)
             os.close(folder)
             folder = below
             if part == MARKER and os.fstat(folder).st_uid not in (os.geteuid(), owner):
@@ -102,6 +105,29 @@ def _open_part(part: str, folder: int) -> int:
     if part == os.pardir:
         raise OSError(errno.EPERM, "it leads out of its project", part)
     return os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+
+
+def _hand_over(made: int, folder: int, *, shared: bool = True) -> None:
+    """Give what was made in a folder to those who may write there.
+
+    What root makes in a user's folder is the user's. The group may write in a folder that is
+    group-writable and has the setgid bit, if *shared*.
+    """
+    info, new = os.fstat(folder), os.fstat(made)
+    if os.geteuid() == new.st_uid == 0 != info.st_uid:
+        os.fchown(made, info.st_uid, info.st_gid)
+    if shared and info.st_mode & stat.S_ISGID and info.st_mode & stat.S_IWGRP:
+        with contextlib.suppress(PermissionError):  # another user's file that is still empty
+            os.fchmod(made, stat.S_IMODE(new.st_mode) | stat.S_IRGRP | stat.S_IWGRP)
+
+
+def keep_owner(fd: int, old: os.stat_result) -> None:
+    """Give a new file the owner and the group of the *old* one, as far as this user may."""
+    new = os.fstat(fd)
+    if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
+        with contextlib.suppress(PermissionError):
+            os.fchown(fd, -1, old.st_gid)
+            os.fchown(fd, old.st_uid, -1)
 
 
 @contextlib.contextmanager
@@ -129,6 +155,8 @@ def open_in(folder: int, name: str, flags: int = os.O_RDONLY, *, max_bytes: int 
             raise OSError(errno.EINVAL, "not a regular file", name)
         if info.st_size > max_bytes:
             raise OSError(errno.EFBIG, f"larger than {max_bytes >> 20} MB", name)
+        if flags & os.O_CREAT and info.st_size == 0 and info.st_nlink == 1:
+            _hand_over(fd, folder)
     except BaseException:
         os.close(fd)
         raise
@@ -182,6 +210,7 @@ def put(path: str, data: bytes, *, private: bool = False) -> None:
                 out.write(data)
                 with contextlib.suppress(FileNotFoundError):
                     old = os.stat(name, dir_fd=folder, follow_symlinks=False)
+                    keep_owner(out.fileno(), old)
                     os.fchmod(out.fileno(), 0o600 if private else stat.S_IMODE(old.st_mode))
             os.replace(made, name, src_dir_fd=folder, dst_dir_fd=folder)
         except BaseException:

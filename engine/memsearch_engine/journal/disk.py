@@ -184,7 +184,8 @@ def _replace(
         with open(fd, "wb") as out:
             out.write(data)
             out.flush()
-            os.fchmod(out.fileno(), stat.S_IMODE(os.fstat(old).st_mode))
+            safe_files.keep_owner(out.fileno(), info := os.fstat(old))
+            os.fchmod(out.fileno(), stat.S_IMODE(info.st_mode))
             os.fsync(out.fileno())
         if safe_files.read_all(old) != read or not _is_at(folder, name, old):
             raise Conflict(f"{path} changed while it was being edited")
@@ -216,7 +217,9 @@ def _scratch(path: str, folder: int) -> Iterator[int]:
         yield folder
         return
     try:
-        if os.fstat(scratch).st_dev != os.fstat(folder).st_dev:  # nothing can be renamed from there
+        if os.fstat(scratch).st_dev != os.fstat(folder).st_dev or not os.access(
+            ".", os.W_OK, dir_fd=scratch
+        ):  # nothing can be renamed from there, or another user made it for himself
             yield folder
             return
         with contextlib.suppress(FileExistsError):

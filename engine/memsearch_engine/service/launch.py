@@ -63,12 +63,12 @@ def connect(home: Home, *, start: bool = True, wait_s: float = 10.0) -> Connecti
             raise
         except Unreachable as error:
             code = None if process is None else _exit_code(process)
-            if code:
+            if code and code > 0:
                 raise Unreachable(
                     f"the service can't start: {_last_words(home)}",
                     f"see {home.log}, or `memsearch service logs`",
                 ) from error
-            if code == 0:  # another service had the lock, and may have ended by now
+            if code is not None:  # it was killed, or another service had the lock and has ended
                 process = None
             if time.monotonic() > end:
                 raise Unreachable(
