@@ -332,7 +332,8 @@ def show(day: str, project: str | None, everything: bool) -> int:
     """Print a day (2026-02-09, today, yesterday, 7d) as it is in its file."""
     day = day_of(day)
     memory = engine.Memory(everything=everything, project=project)
-    files = [file for file in memory.days() if file.day == day]
+    output.say_shortfall(memory)
+    files = [f for f in memory.days() if f.day == day and os.access(f.path, os.R_OK)]
     entries = [engine.note_view(note) for note in memory.entries(day)]
     output.emit({"day": day, "files": [file.path for file in files], "entries": entries})
     for file in files:
@@ -349,7 +350,7 @@ def show(day: str, project: str | None, everything: bool) -> int:
 def days(limit: int, project: str | None, everything: bool) -> int:
     """List the days that have notes, newest first."""
     memory = engine.Memory(everything=everything, project=project)
-    files = memory.days()[:limit]
+    files = [file for file in memory.days() if os.access(file.path, os.R_OK)][:limit]
     output.say_shortfall(memory)
     rows: list[dict[str, Any]] = [
         {"day": file.day, "entries": len(memory.files.read(file)), "source": file.path}

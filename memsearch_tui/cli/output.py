@@ -124,9 +124,12 @@ def exit_code(found: object, nothing: str) -> int:
 
 
 def say_shortfall(memory: Any) -> None:
-    """Print why a list is incomplete: the registry cannot be read here."""
+    """Print why a list is incomplete: the registry or a file of notes cannot be read here."""
     if memory.shortfall and memory.projects is not None:
         remark(f"note: this project only: {safe(memory.shortfall)}")
+    for path, why in memory.files.unreadable():
+        if os.path.lexists(path):  # a project may have no folder of notes yet
+            remark(f"note: {safe(path)} can't be read: {safe(why)}")
 
 
 def confirm(question: str, yes: bool) -> None:

@@ -38,8 +38,9 @@ def secrets_scan(everything: bool) -> int:
 
     Exit code 1 when something was found.
     """
+    memory = engine.Memory(everything=everything)
     with output.Progress() as progress:
-        found = engine.Memory(everything=everything).secrets.found(progress.show)
+        found = memory.secrets.found(progress.show)
     output.emit({"findings": found})
     for finding in found:
         place = f"{finding.where}:{finding.line}" if finding.line else finding.where
@@ -47,6 +48,7 @@ def secrets_scan(everything: bool) -> int:
             f"{finding.rule:20s} {finding.fingerprint}  {output.safe(place)}"
             + (f"  entry {finding.entry_id}" if finding.entry_id else "")
         )
+    output.say_shortfall(memory)
     output.say(
         f"{len(found)} found - `memsearch secrets scrub` removes them everywhere; "
         "`memsearch secrets allow FINGERPRINT` marks one as no secret"

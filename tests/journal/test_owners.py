@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import stat
@@ -138,3 +139,63 @@ def test_root_makes_no_files_in_the_home_of_a_user(box, folder):
         assert done.code == 3 and "belongs to another user" in done.err, done
     assert [path for path in box.user.rglob("*") if path != home] == []
     assert not (box.project / ".memsearch").exists()
+
+
+_COMMANDS = """
+import contextlib, io, json
+from memsearch_tui.cli import main as cli
+def run(*arguments):
+    sys.argv, out, err = ["memsearch", *arguments], io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            code = cli.main()
+        except SystemExit as end:
+            code = end.code
+    return code, out.getvalue(), err.getvalue()
+os.chdir(os.environ["PROJECT"])
+commands = [line.split() for line in os.environ["COMMANDS"].splitlines()]
+for command in [*commands, ["service", "stop"]]:  # as root, for the imports
+    run(*command)
+user = int(os.environ["USER_ID"])
+os.setgroups([])
+os.setresgid(user, user, user)
+os.setresuid(user, user, user)
+os.environ["MEMSEARCH_HOME"] = os.environ["OWN"]
+print(json.dumps([run(*command) for command in [["add", "Redis runs"], *commands]]))
+"""
+
+
+@root_only
+@pytest.mark.slow
+def test_a_day_that_can_t_be_read_is_named_and_stops_no_list(place):
+    memory = place / "project" / ".memsearch" / "memory"
+    memory.mkdir(parents=True)
+    (memory / "2026-01-02.md").write_text("### 10:00\n- Postgres runs\n")
+    closed = memory / "2026-01-01.md"
+    closed.write_text("### 10:00\n- hidden\n")
+    (place / "own").mkdir(mode=0o700)
+    for path in (place / "own", *(place / "project").rglob("*"), place / "project"):
+        os.chown(path, ANN, ANN)
+    os.chown(closed, 0, 0)
+    closed.chmod(0o600)
+    commands = ("days", "entries", "show 2026-01-01", "secrets scan", "review", "repair", "doctor")
+    done = child(
+        _COMMANDS,
+        place / "run",
+        0,
+        MEMSEARCH_HOME=str(place / "run"),
+        OWN=str(place / "own"),
+        PROJECT=str(place / "project"),
+        USER_ID=str(ANN),
+        COMMANDS="\n".join(commands),
+    )
+    assert done.returncode == 0, done.stderr
+    results = dict(zip(("add", *commands), json.loads(done.stdout.splitlines()[-1])))
+    named = f"{closed} can't be read: Permission denied"
+    assert "2026-01-02     1" in results["days"][1] and results["days"][0] == 0, results
+    assert "Postgres" in results["entries"][1]
+    for command in ("days", "entries", "show 2026-01-01", "secrets scan"):
+        assert named in results[command][2], results[command]
+    assert "1 case waiting" in results["review"][2], results["review"]
+    assert results["repair"][0] in (0, 1), results["repair"]
+    assert f"FAIL notes: {closed}: Permission denied" in results["doctor"][1], results["doctor"]

@@ -166,8 +166,12 @@ def open_in(folder: int, name: str, flags: int = os.O_RDONLY, *, max_bytes: int 
 def read(path: str | os.PathLike[str], max_bytes: int = MAX_NOTES) -> bytes:
     """The bytes of a regular file. Raises OSError."""
     path = os.path.abspath(os.fspath(path))
-    with folder_of(path) as (folder, name):
-        return content(folder, name, max_bytes)
+    try:
+        with folder_of(path) as (folder, name):
+            return content(folder, name, max_bytes)
+    except OSError as error:
+        error.filename = path  # and not the name alone
+        raise
 
 
 def read_each(paths: Iterable[str]) -> Iterator[tuple[str, bytes]]:

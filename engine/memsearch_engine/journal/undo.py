@@ -155,9 +155,12 @@ class Undoable:
         there: set[str] = set()
         for file in list_files(memory).files:
             outline = outlines.get(file) if outlines else None
-            there.update(
-                outline.ids if outline else (entry.id for entry in read_day(file.path).entries)
-            )
+            try:
+                there.update(
+                    outline.ids if outline else (entry.id for entry in read_day(file.path).entries)
+                )
+            except OSError:  # `doctor` reports the file, and any note may be in it
+                return []
         return [change for change in added if change.entry_id not in there]
 
     def add_again(self, seq: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from typing import TYPE_CHECKING
 
@@ -39,8 +40,16 @@ class Files(ScopePart):
         """(path, reason) of each file in the memory folders that can't be read."""
         from memsearch_engine.journal.shared import list_notes
 
-        projects = self._scope.projects
-        return [problem for project in projects for problem in list_notes(project.memory).problems]
+        found: list[tuple[str, str]] = []
+        for project in self._scope.projects:
+            listing = list_notes(project.memory)
+            found += listing.problems
+            found += [
+                (file.path, os.strerror(errno.EACCES))
+                for file in listing.files
+                if not os.access(file.path, os.R_OK)
+            ]
+        return found
 
     def source(self, path: str) -> str:
         """The text of a file. Raises OSError."""
