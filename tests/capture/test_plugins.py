@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from memsearch_engine import __version__
-from memsearch_engine.agents import installing
+from memsearch_engine.agents import installing, patches
 from memsearch_engine.capture import plugins
 from memsearch_engine.capture.hook import FINISHING
 from memsearch_engine.core import agent_registry
@@ -176,7 +176,17 @@ def test_status_names_what_is_wrong(agents):
     agents.ok("plugins", "install", "claude-code")
     state = agents.ok("plugins", "status", "claude-code", "--json").json["plugins"][0]
     assert state["installed"] and state["problems"] == []
-    (agents.user / ".claude" / "skills" / "forget" / "SKILL.md").unlink()
+    skill = agents.user / ".claude" / "skills" / "forget" / "SKILL.md"
+    # an earlier version wrote another text
+    patches.apply(
+        agents.home,
+        "claude-code",
+        [patches.Patch(str(skill), skill.read_bytes(), b"earlier", "skill")],
+    )
+    (older,) = agents.run("plugins", "status", "claude-code", "--json").json["plugins"]
+    (problem,) = older["problems"]
+    assert f"{skill} is of an earlier installation: " in problem and "updates it" in problem
+    skill.unlink()
     broken = agents.run("plugins", "status", "claude-code", "--json")
     assert broken.code == 5 and "forget" in broken.json["plugins"][0]["problems"][0]
 

@@ -17,7 +17,7 @@ import msgspec
 
 from memsearch_engine.agents import mcp_clients
 from memsearch_engine.agents.installing import Installer, missing
-from memsearch_engine.agents.patches import Patch, apply, record, revert
+from memsearch_engine.agents.patches import Patch, apply, record, revert, was_edited
 from memsearch_engine.capture.ledger import CaptureLedger
 from memsearch_engine.core import agent_registry
 from memsearch_engine.core.errors import Conflict, Unreachable, UsageError
@@ -170,7 +170,15 @@ def _status(home: Home, agent: str) -> PluginStatus:
     if recorded is not None and not by_plugin:
         changed = [patch.path for patch in kind.patches(replace_peer=False) if patch.changes]
         again = f"`memsearch agents install {agent}` mends it"
-        problems += [f"{path} is not as it was installed: {again}" for path in changed]
+        as_installed = {
+            file.path for file in recorded.files if file.path in changed and not was_edited(file)
+        }
+        problems += [
+            f"{path} is of an earlier installation: `memsearch agents install {agent}` updates it"
+            if path in as_installed
+            else f"{path} is not as it was installed: {again}"
+            for path in changed
+        ]
         problems += [
             f"its hooks can't be started: {why}: {again}"
             for why in filter(None, map(missing, kind.starts()))
