@@ -125,13 +125,14 @@ def test_two_users_change_notes_of_one_folder(place, scratch):
 
 @root_only
 @pytest.mark.parametrize("folder", ["", ".memsearch"])
-def test_root_makes_no_files_in_the_home_of_a_user(box, folder):
+def test_sudo_makes_no_files_in_the_home_of_a_user(box, folder):
     home = box.user / ".memsearch"
     home.mkdir()
     os.chown(box.user / folder, ANN, ANN)
     if not folder:
         home.rmdir()
     box.env.pop("MEMSEARCH_HOME")
+    box.env["SUDO_UID"] = str(ANN)
     payload = f'{{"session_id": "s", "transcript_path": "/x", "cwd": "{box.project}"}}'
     assert box.ok("hook", "claude-code", "Stop", stdin=payload).out == "{}\n"
     for command in (["add", "a note"], ["search", "note"], ["doctor"], ["status"]):
