@@ -51,6 +51,7 @@ from memsearch_engine.agents.transcripts.model import (
     count_unknown_tag,
     json_file,
     set_result,
+    split_after_last,
     text_of,
     without_blocks,
 )
@@ -351,7 +352,8 @@ def _ran(line: _Line) -> ToolCall | None:
 
 def _called(text: str) -> str | None:
     """Return the command or skill that the user called, with the typed arguments."""
-    name, words = _COMMAND_NAME.search(text), _COMMAND_WORDS.search(text)
+    name = _COMMAND_NAME.search(text)
+    words = _COMMAND_WORDS.search(split_after_last(text, "</command-args>")[0])
     if name is None:
         return None
     return f"/{name[1].lstrip('/')} {words[1] if words else ''}".strip()
@@ -387,7 +389,8 @@ def _channel_message(text: str) -> re.Match[str] | None:
 
 def _reported(tools: dict[str, ToolCall], text: str) -> None:
     """Replace "launched" by the result of a sub-agent that has ended."""
-    call, result = _CALL_ID.search(text), _RESULT.search(text)
+    call = _CALL_ID.search(text)
+    result = _RESULT.search(split_after_last(text, "</result>")[0])
     if call and result and call[1] in tools:
         sent_off = tools[call[1]]
         agent = _SUB_AGENT.search(sent_off.output)

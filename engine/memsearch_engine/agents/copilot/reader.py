@@ -31,6 +31,7 @@ from memsearch_engine.agents.transcripts.model import (
     count_unknown_tag,
     fail_last,
     input_text,
+    split_after_last,
     table_of,
     tables_of,
     text_of,
@@ -224,7 +225,9 @@ def _result(tools: dict[str, ToolCall], line: _Line) -> None:
     result, error, shell = line.get("result"), line.get("error"), line.get("shellExecution")
     if isinstance(result, dict):
         answered = text_of(result.get("detailedContent")) or text_of(result.get("content"))
-        call.output = _SHELL.sub("", _GUIDANCE.sub("", _ADDED.sub("", answered)))
+        closed, rest = split_after_last(answered, "</memsearch-memory>")
+        answered = _ADDED.sub("", closed) + (rest.lstrip() if closed else rest)
+        call.output = _SHELL.sub("", _GUIDANCE.sub("", answered))
     elif isinstance(error, dict):
         call.output = text_of(error.get("message"))
     call.failed = line.get("success") is False or (

@@ -40,6 +40,7 @@ from memsearch_engine.agents.transcripts.model import (
     blocks_of,
     blocks_text,
     input_text,
+    split_after_last,
     table_of,
     tables_of,
     text_of,
@@ -115,7 +116,7 @@ def _typed(raw: str) -> str:
     # the tag was in the client's text on both sides
     if "<user_query>" in raw and "<user_query>" not in bare:
         bare = _without(raw, last=False)
-    asked = _QUERY.search(bare)
+    asked = _QUERY.search(split_after_last(bare, "</user_query>")[0])
     return (asked[1] if asked else bare).strip()
 
 
@@ -378,7 +379,7 @@ class Transcript(_Whole):
         words = _typed(raw)
         if words and _OWN not in raw:
             name = f"{place}-{hashlib.sha256(raw.encode('utf-8', 'replace')).hexdigest()[:8]}"
-            stated = _TIME.search(raw)
+            stated = _TIME.search(split_after_last(raw, "</timestamp>")[0])
             self._begin(name, _time_in_words(stated[1]) if stated else "", words, cwd)
 
     def _answer(self, content: Any) -> None:

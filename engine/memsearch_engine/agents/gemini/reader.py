@@ -46,6 +46,7 @@ from memsearch_engine.agents.transcripts.model import (
     count_unknown_tag,
     input_text,
     json_file,
+    split_after_last,
     table_of,
     tables_of,
     text_of,
@@ -341,9 +342,10 @@ def _answer(turn: Turn, tools: dict[str, ToolCall], seen: set[str], line: _Line)
 def _result(call: ToolCall, given: dict[str, Any]) -> None:
     """Record the output of a tool, without the text around it for the model."""
     answered = "\n".join(_responses(given.get("result")))
-    if match := _WRAPPED.search(answered):
+    if match := _WRAPPED.search(split_after_last(answered, "</untrusted_context>")[0]):
         answered = match[1]
-    answered = _ADDED.sub("", answered)
+    closed, rest = split_after_last(answered, "</hook_context>")
+    answered = _ADDED.sub("", closed) + rest
     exit_code = _EXIT.search(answered)
     shown = given.get("resultDisplay")
     diff = text_of(table_of(shown).get("fileDiff"))

@@ -461,6 +461,16 @@ _TAG = re.compile(
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.S)
 
 
+def split_after_last(text: str, end_tag: str) -> tuple[str, str]:
+    """Return *text* up to and with the last *end_tag*, and the rest.
+
+    A pattern from a tag to its end tag takes quadratic time where many tags are not closed. In the
+    first part, each tag is closed.
+    """
+    before, found, rest = text.rpartition(end_tag)
+    return before + found, rest
+
+
 def without_blocks(text: str, tags: str) -> str:
     """Return a prompt without the tagged blocks that its client put before and after it.
 
