@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import datetime
 
 _TITLE = 40  # characters of a title in a message
@@ -29,9 +30,10 @@ def cut_middle(text: str, room: int) -> str:
 
 
 def reason(error: BaseException) -> str:
-    """Return what an error says, without the number of the operating system's errors."""
+    """Return what an error says in one line: a file by its name, and no number of the error."""
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+        name = os.path.basename(str(error.filename or ""))
+        return f"{name}: {error.strerror}" if name else error.strerror
     return str(error)
 
 
