@@ -48,15 +48,17 @@ from memsearch_engine.agents.transcripts.model import (
     attached,
     blocks_of,
     blocks_text,
-    count_unknown_tag,
     json_file,
     set_result,
-    split_after_last,
     text_of,
-    without_blocks,
 )
 from memsearch_engine.agents.transcripts.readers import FileReader
 from memsearch_engine.agents.transcripts.records import decoded
+from memsearch_engine.agents.transcripts.tags import (
+    count_unknown_tag,
+    split_after_last,
+    without_blocks,
+)
 
 _SUB_AGENT_FILE = "agent-"
 _RETENTION_DAYS = 30  # default of its settings

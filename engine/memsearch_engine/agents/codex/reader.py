@@ -42,7 +42,6 @@ from memsearch_engine.agents.transcripts.model import (
     Turn,
     attached,
     blocks_text,
-    count_unknown_tag,
     input_text,
     table_of,
     tables_of,
@@ -51,6 +50,9 @@ from memsearch_engine.agents.transcripts.model import (
 )
 from memsearch_engine.agents.transcripts.readers import FileReader
 from memsearch_engine.agents.transcripts.records import first_record
+from memsearch_engine.agents.transcripts.tags import (
+    count_unknown_tag,
+)
 
 _TYPES = frozenset(
     "session_meta turn_context world_state response_item event_msg compacted "

@@ -11,6 +11,8 @@ from memsearch_engine.agents.transcripts.model import (
     blocks_text,
     table_of,
     text_of,
+)
+from memsearch_engine.agents.transcripts.tags import (
     without_blocks,
 )
 

@@ -28,16 +28,18 @@ from memsearch_engine.agents.transcripts.model import (
     ToolCall,
     Turn,
     brings_outside,
-    count_unknown_tag,
     fail_last,
     input_text,
-    split_after_last,
     table_of,
     tables_of,
     text_of,
 )
 from memsearch_engine.agents.transcripts.readers import FileReader
 from memsearch_engine.agents.transcripts.records import decoded, first_record
+from memsearch_engine.agents.transcripts.tags import (
+    count_unknown_tag,
+    split_after_last,
+)
 
 _FILE = "events.jsonl"
 #: The kinds of events: the part before the first dot.

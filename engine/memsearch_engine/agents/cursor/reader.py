@@ -40,7 +40,6 @@ from memsearch_engine.agents.transcripts.model import (
     blocks_of,
     blocks_text,
     input_text,
-    split_after_last,
     table_of,
     tables_of,
     text_of,
@@ -54,6 +53,9 @@ from memsearch_engine.agents.transcripts.sqlite import (
     reading,
     stamp,
     utc,
+)
+from memsearch_engine.agents.transcripts.tags import (
+    split_after_last,
 )
 
 _COMPOSER, _BUBBLE = "composerData:", "bubbleId:"

@@ -43,19 +43,21 @@ from memsearch_engine.agents.transcripts.model import (
     ToolCall,
     Turn,
     attached,
-    count_unknown_tag,
     input_text,
     json_file,
-    split_after_last,
     table_of,
     tables_of,
     text_of,
     value_of,
     well_formed,
-    without_blocks,
 )
 from memsearch_engine.agents.transcripts.readers import FileReader
 from memsearch_engine.agents.transcripts.records import NOT_JSON, decoded, first_record
+from memsearch_engine.agents.transcripts.tags import (
+    count_unknown_tag,
+    split_after_last,
+    without_blocks,
+)
 from memsearch_engine.core import safe_files
 from memsearch_engine.core.home import Home
 

@@ -35,7 +35,6 @@ from memsearch_engine.agents.transcripts.model import (
     attached,
     blocks_of,
     blocks_text,
-    count_unknown_tag,
     input_text,
     set_result,
     table_of,
@@ -49,6 +48,9 @@ from memsearch_engine.agents.transcripts.sqlite import (
     session_row,
     stamp,
     table,
+)
+from memsearch_engine.agents.transcripts.tags import (
+    count_unknown_tag,
 )
 
 _DATABASE = "openclaw-agent.sqlite"

@@ -36,7 +36,6 @@ from memsearch_engine.agents.transcripts.model import (
     attached,
     blocks_of,
     blocks_text,
-    count_unknown_tag,
     fail_last,
     set_result,
     tables_of,
@@ -44,6 +43,9 @@ from memsearch_engine.agents.transcripts.model import (
 )
 from memsearch_engine.agents.transcripts.readers import FileReader
 from memsearch_engine.agents.transcripts.records import decoded, first_record
+from memsearch_engine.agents.transcripts.tags import (
+    count_unknown_tag,
+)
 
 _VERSIONS = (1, 2, 3)
 _KNOWN = frozenset(
