@@ -8,9 +8,7 @@ import os
 import pytest
 from memsearch_engine.agents.claude_code.reader import Reader as ClaudeCode
 from memsearch_engine.agents.transcripts.locate import all_sessions, find_session
-from memsearch_engine.agents.transcripts.tags import (
-    unknown_tag,
-)
+from memsearch_engine.agents.transcripts.tags import unknown_tag
 from memsearch_engine.core.home import AgentFolders
 
 claude_code = ClaudeCode()

@@ -9,12 +9,8 @@ from memsearch_engine.agents.claude_code import reader as claude
 from memsearch_engine.agents.copilot import reader as copilot
 from memsearch_engine.agents.cursor import reader as cursor
 from memsearch_engine.agents.gemini import reader as gemini
-from memsearch_engine.agents.transcripts.model import (
-    ToolCall,
-)
-from memsearch_engine.agents.transcripts.tags import (
-    split_after_last,
-)
+from memsearch_engine.agents.transcripts.model import ToolCall
+from memsearch_engine.agents.transcripts.tags import split_after_last
 
 MANY = 200_000
 

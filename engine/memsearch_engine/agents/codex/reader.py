@@ -50,9 +50,7 @@ from memsearch_engine.agents.transcripts.model import (
 )
 from memsearch_engine.agents.transcripts.readers import FileReader
 from memsearch_engine.agents.transcripts.records import first_record
-from memsearch_engine.agents.transcripts.tags import (
-    count_unknown_tag,
-)
+from memsearch_engine.agents.transcripts.tags import count_unknown_tag
 
 _TYPES = frozenset(
     "session_meta turn_context world_state response_item event_msg compacted "

@@ -12,9 +12,7 @@ from memsearch_engine.agents.transcripts.model import (
     table_of,
     text_of,
 )
-from memsearch_engine.agents.transcripts.tags import (
-    without_blocks,
-)
+from memsearch_engine.agents.transcripts.tags import without_blocks
 
 #: The text that an IDE or the desktop app puts before a request (``USER_MESSAGE_BEGIN`` in Codex'
 #: own source), and the name of an image after it.

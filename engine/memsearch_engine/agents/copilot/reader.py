@@ -36,10 +36,7 @@ from memsearch_engine.agents.transcripts.model import (
 )
 from memsearch_engine.agents.transcripts.readers import FileReader
 from memsearch_engine.agents.transcripts.records import decoded, first_record
-from memsearch_engine.agents.transcripts.tags import (
-    count_unknown_tag,
-    split_after_last,
-)
+from memsearch_engine.agents.transcripts.tags import count_unknown_tag, split_after_last
 
 _FILE = "events.jsonl"
 #: The kinds of events: the part before the first dot.

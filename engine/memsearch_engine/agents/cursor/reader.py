@@ -54,9 +54,7 @@ from memsearch_engine.agents.transcripts.sqlite import (
     stamp,
     utc,
 )
-from memsearch_engine.agents.transcripts.tags import (
-    split_after_last,
-)
+from memsearch_engine.agents.transcripts.tags import split_after_last
 
 _COMPOSER, _BUBBLE = "composerData:", "bubbleId:"
 _PERSON, _AGENT = 1, 2

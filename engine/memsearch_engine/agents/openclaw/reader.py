@@ -49,9 +49,7 @@ from memsearch_engine.agents.transcripts.sqlite import (
     stamp,
     table,
 )
-from memsearch_engine.agents.transcripts.tags import (
-    count_unknown_tag,
-)
+from memsearch_engine.agents.transcripts.tags import count_unknown_tag
 
 _DATABASE = "openclaw-agent.sqlite"
 _KNOWN = frozenset(

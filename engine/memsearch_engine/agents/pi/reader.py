@@ -43,9 +43,7 @@ from memsearch_engine.agents.transcripts.model import (
 )
 from memsearch_engine.agents.transcripts.readers import FileReader
 from memsearch_engine.agents.transcripts.records import decoded, first_record
-from memsearch_engine.agents.transcripts.tags import (
-    count_unknown_tag,
-)
+from memsearch_engine.agents.transcripts.tags import count_unknown_tag
 
 _VERSIONS = (1, 2, 3)
 _KNOWN = frozenset(

@@ -37,10 +37,7 @@ from memsearch_engine.agents.transcripts.model import (
 )
 from memsearch_engine.agents.transcripts.readers import FileReader
 from memsearch_engine.agents.transcripts.records import decoded
-from memsearch_engine.agents.transcripts.tags import (
-    count_unknown_tag,
-    without_blocks,
-)
+from memsearch_engine.agents.transcripts.tags import count_unknown_tag, without_blocks
 
 _KNOWN = frozenset("user assistant tool_result system".split())
 _KNOWN_SYSTEM = frozenset(
