@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import errno
 import os
 import shutil
 import stat
@@ -88,6 +89,69 @@ def test_a_folder_that_its_owner_shares_with_a_group_makes_files_for_the_group(t
         "open": ["0o600", "0o755"],
         "shared": ["0o660", "0o775"],
     }
+
+
+def test_the_group_can_enter_what_is_made_for_it_whatever_the_umask(tmp_path):
+    memory = tmp_path / "project" / ".memsearch" / "memory"
+    memory.parent.mkdir(parents=True)
+    memory.parent.chmod(0o2775)
+    umask = os.umask(0o077)
+    try:
+        Journal(Home(tmp_path / "home")).add_note(str(memory), "2026-02-09", "10:00", "one")
+    finally:
+        os.umask(umask)
+    assert stat.S_IMODE(memory.stat().st_mode) & 0o777 == 0o770
+
+
+def test_a_changed_file_does_not_keep_the_set_user_id_bit(tmp_path):
+    memory, journal = tmp_path / "project" / ".memsearch" / "memory", Journal(Home(tmp_path / "own"))
+    journal.add_note(str(memory), "2026-02-09", "10:00", "one")
+    day, state = memory / "2026-02-09.md", memory.parent / "state.json"
+    state.touch()
+    for file in (day, state):
+        file.chmod(0o6755)
+    (entry,) = read_day(day).entries
+    journal.edit(str(memory), target_of(str(day), entry), "- two")
+    safe_files.put(str(state), b"{}")
+    assert [oct(stat.S_IMODE(file.stat().st_mode)) for file in (day, state)] == ["0o755"] * 2
+
+
+@root_only
+def test_an_owner_that_a_container_does_not_know_is_no_error(place, monkeypatch):
+    def refused(*values: int) -> None:
+        raise OSError(errno.EINVAL, "Invalid argument")
+
+    memory, journal = place / "project" / ".memsearch" / "memory", Journal(Home(place / "home"))
+    journal.add_note(str(memory), "2026-02-09", "10:00", "one")
+    day = memory / "2026-02-09.md"
+    day.chmod(0o664)
+    for path in (memory, day):
+        os.chown(path, ANN, TEAM)
+    monkeypatch.setattr(os, "fchown", refused)
+    (entry,) = read_day(day).entries
+    journal.edit(str(memory), target_of(str(day), entry), "- two")
+    journal.add_note(str(memory), "2026-02-10", "10:00", "three")
+    assert notes(memory) == ["- two"]
+    assert oct(stat.S_IMODE(day.stat().st_mode)) == "0o644"  # another group gets no more
+
+
+@root_only
+def test_a_folder_that_is_put_in_the_place_of_a_new_one_keeps_its_owner(place, monkeypatch):
+    project, secret, make = place / "project", place / "project" / "secret", os.mkdir
+    secret.mkdir(parents=True, mode=0o700)
+    (secret / "key").touch()
+    os.chown(project, ANN, TEAM)
+
+    def swapped(name: str, mode: int = 0o777, *, dir_fd: int | None = None) -> None:
+        make(name, mode, dir_fd=dir_fd)
+        if name == ".memsearch":
+            (project / name).rmdir()
+            secret.rename(project / name)
+
+    monkeypatch.setattr(os, "mkdir", swapped)
+    os.close(safe_files.open_folder(str(project / ".memsearch"), create=True))
+    assert (project / ".memsearch" / "key").exists()
+    assert (project / ".memsearch").stat().st_uid == 0
 
 
 @root_only

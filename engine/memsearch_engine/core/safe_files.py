@@ -88,7 +88,8 @@ def _descend(base: str, relative: str, create: bool) -> int:
                 try:
                     os.mkdir(part, 0o755, dir_fd=folder)
                     below = _open_part(part, folder)
-                    _hand_over(below, folder, shared=part != MARKER)
+                    if not os.listdir(below):  # else somebody put another folder in its place
+                        _hand_over(below, folder, shared=part != MARKER)
                 except FileExistsError:
                     below = _open_part(part, folder)
             os.close(folder)
@@ -114,20 +115,33 @@ def _hand_over(made: int, folder: int, *, shared: bool = True) -> None:
     group-writable and has the setgid bit, if *shared*.
     """
     info, new = os.fstat(folder), os.fstat(made)
-    if os.geteuid() == new.st_uid == 0 != info.st_uid:
-        os.fchown(made, info.st_uid, info.st_gid)
+    with contextlib.suppress(OSError):  # root of a container may not
+        if os.geteuid() == new.st_uid == 0 != info.st_uid:
+            os.fchown(made, info.st_uid, info.st_gid)
     if shared and info.st_mode & stat.S_ISGID and info.st_mode & stat.S_IWGRP:
+        enter = stat.S_IXGRP if stat.S_ISDIR(new.st_mode) else 0
         with contextlib.suppress(PermissionError):  # another user's file that is still empty
-            os.fchmod(made, stat.S_IMODE(new.st_mode) | stat.S_IRGRP | stat.S_IWGRP)
+            os.fchmod(made, stat.S_IMODE(new.st_mode) | stat.S_IRGRP | stat.S_IWGRP | enter)
 
 
-def keep_owner(fd: int, old: os.stat_result) -> None:
-    """Give a new file the owner and the group of the *old* one, as far as this user may."""
+def keep_access(fd: int, old: os.stat_result, most: int = 0o777) -> None:
+    """Give a new file the owner, group and permissions of the *old* one, as far as this user may.
+
+    If it gets another group, that group may do only what everybody may. The set-user-ID bit is not
+    kept: with it, the content of another user would run with the rights of this one.
+
+    Args:
+        most: the permissions that it may get.
+    """
     new = os.fstat(fd)
-    if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
-        with contextlib.suppress(PermissionError):
-            os.fchown(fd, -1, old.st_gid)
-            os.fchown(fd, old.st_uid, -1)
+    for user, group in ((-1, old.st_gid), (old.st_uid, -1)):
+        if user not in (-1, new.st_uid) or group not in (-1, new.st_gid):
+            with contextlib.suppress(OSError):  # a container does not know every user and group
+                os.fchown(fd, user, group)
+    mode = old.st_mode & most
+    if os.fstat(fd).st_gid != old.st_gid:
+        mode &= 0o707 | (mode & stat.S_IRWXO) << 3
+    os.fchmod(fd, mode)
 
 
 @contextlib.contextmanager
@@ -214,8 +228,7 @@ def put(path: str, data: bytes, *, private: bool = False) -> None:
                 out.write(data)
                 with contextlib.suppress(FileNotFoundError):
                     old = os.stat(name, dir_fd=folder, follow_symlinks=False)
-                    keep_owner(out.fileno(), old)
-                    os.fchmod(out.fileno(), 0o600 if private else stat.S_IMODE(old.st_mode))
+                    keep_access(out.fileno(), old, 0o600 if private else 0o777)
             os.replace(made, name, src_dir_fd=folder, dst_dir_fd=folder)
         except BaseException:
             with contextlib.suppress(OSError):

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-import stat
 import time
 from collections.abc import Iterator
 
@@ -184,8 +183,7 @@ def _replace(
         with open(fd, "wb") as out:
             out.write(data)
             out.flush()
-            safe_files.keep_owner(out.fileno(), info := os.fstat(old))
-            os.fchmod(out.fileno(), stat.S_IMODE(info.st_mode))
+            safe_files.keep_access(out.fileno(), os.fstat(old))
             os.fsync(out.fileno())
         if safe_files.read_all(old) != read or not _is_at(folder, name, old):
             raise Conflict(f"{path} changed while it was being edited")
