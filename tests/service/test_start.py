@@ -14,7 +14,7 @@ import pytest
 from memsearch_engine.actions.index import ActionIndex
 from memsearch_engine.agents.transcripts.evidence import Archive
 from memsearch_engine.agents.transcripts.model import ToolCall, Turn
-from memsearch_engine.core import freshness
+from memsearch_engine.core import freshness, wire
 from memsearch_engine.core.home import Home
 from memsearch_engine.index.catalog import RepositoryCheck
 from memsearch_engine.index.vectors import matrix
@@ -136,6 +136,8 @@ def test_contexts_are_prepared_anew_only_where_something_changed(box, state, mon
     assert [prepared(), prepared()] == [["gateway", "shop"], []]
     monkeypatch.setattr(injected, "date", Tomorrow)
     assert [prepared(), prepared()] == [["gateway", "shop"], []]
+    monkeypatch.setitem(wire.BUILD, "installed", 1)  # an update that keeps the version
+    assert [prepared(), prepared()] == [["gateway", "shop"], []]
 
 
 class Tomorrow(date):
@@ -239,6 +241,22 @@ def test_the_pages_of_an_unchanged_catalog_are_checked_once_a_day(box, monkeypat
     assert [count(), count()] == [1, 0]
     now[0] -= 400_000  # the clock was wrong
     assert [count(), count()] == [1, 0]
+
+
+def test_a_check_of_the_catalog_that_fails_is_no_check(box, monkeypatch):
+    home, checks = Home(box.home.root).ensure(), []
+
+    def check(self: Indexer) -> None:
+        checks.append(1)
+        if len(checks) == 1:
+            raise MemoryError
+
+    monkeypatch.setattr(Indexer, "renew_damaged_catalog", check)
+    with contextlib.closing(ServiceState(home)) as state, pytest.raises(MemoryError):
+        state.indexer.check_catalog()
+    with contextlib.closing(ServiceState(home)) as state:
+        state.indexer.check_catalog()
+    assert len(checks) == 2
 
 
 def test_what_can_wait_begins_after_the_first_requests(state, monkeypatch):

@@ -11,8 +11,7 @@ import os
 from collections.abc import Mapping
 from datetime import date
 
-from memsearch_engine import __version__
-from memsearch_engine.core import agent_registry, freshness
+from memsearch_engine.core import agent_registry, freshness, wire
 from memsearch_engine.core.errors import MemsearchError, Unreachable, UsageError
 from memsearch_engine.core.home import Home
 from memsearch_engine.core.ids import digest
@@ -180,7 +179,7 @@ def state_of(settings: Settings, remarks: Mapping[tuple[str, str], str]) -> str:
     Args:
         remarks: the remarks about stale references (``outdated``).
     """
-    parts = (__version__, date.today().isoformat(), _missing_key(settings))
+    parts = (repr(wire.BUILD), date.today().isoformat(), _missing_key(settings))
     return digest(*parts, repr(sorted(remarks.items())), size=6)
 
 

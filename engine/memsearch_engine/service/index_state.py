@@ -156,8 +156,8 @@ class IndexState:
         It is done once a day while only services change the file, and each ends by itself.
         """
         if not 0 <= time.time() - self._pages_checked < _CHECK_S:
-            self._pages_checked = time.time()
             self.renew_damaged_catalog()
+            self._pages_checked = time.time()
 
     def _last_check(self) -> float:
         """Return when the pages were checked; 0.0 if the file is not as a service has left it."""
