@@ -106,6 +106,21 @@ def test_a_service_that_is_killed_while_it_starts_is_started_again(box: Box, mon
     assert launch.call(box.home, "status", dict)["pid"] == started[-1] != started[0]
 
 
+@pytest.mark.slow
+def test_a_service_that_is_killed_at_each_start_is_an_error(box: Box, monkeypatch):
+    spawn, started = wire.spawn_service, []
+
+    def killed(home: str) -> int:
+        started.append(spawn(home))
+        os.kill(started[-1], signal.SIGKILL)
+        return started[-1]
+
+    monkeypatch.setattr(wire, "spawn_service", killed)
+    with pytest.raises(Unreachable, match="can't start: Killed"):
+        launch.connect(box.home)
+    assert len(started) == 2
+
+
 def test_it_is_detached_from_who_started_it(box):
     box.ok("service", "start")
     process = box.service()
@@ -357,6 +372,14 @@ def test_an_update_that_keeps_the_version_replaces_the_service(box, build):
         if old.poll() is None:
             old.kill()
         old.wait(10)
+
+
+@pytest.mark.slow
+def test_a_client_that_outlived_a_downgrade_does_not_end_the_service_at_each_call(box, monkeypatch):
+    pid = launch.call(box.home, "status", dict)["pid"]
+    for build in ({**wire.BUILD, "version": "99.0.0"}, wire.BUILD):
+        monkeypatch.setattr(wire, "BUILD", {**build, "installed": wire.BUILD["installed"] + 1})
+        assert launch.call(box.home, "status", dict)["pid"] == pid
 
 
 @pytest.mark.slow

@@ -62,7 +62,7 @@ class Connection:
         self._lines = self._socket.makefile("rb")
         self._ids = itertools.count(1)
         try:
-            self.server = self.call("hello", dict, timeout_s=timeout_s, **protocol.hello())
+            self.server = self.call("hello", dict, timeout_s=timeout_s, **protocol.greeting())
         except ServiceGone:
             raise
         except Unreachable as error:

@@ -42,7 +42,7 @@ def connect(home: Home, *, start: bool = True, wait_s: float = 10.0) -> Connecti
     """
     try:
         connection = Connection(home)
-        if not protocol.newer(protocol.hello(), connection.server):
+        if not protocol.newer(protocol.greeting(), connection.server):
             return connection
         with contextlib.suppress(Unreachable):  # 0.5.0 compares versions alone
             connection.call("shutdown", dict, timeout_s=CONNECT_S)
@@ -52,7 +52,7 @@ def connect(home: Home, *, start: bool = True, wait_s: float = 10.0) -> Connecti
     except Unreachable:
         if not start:
             raise
-    process = None
+    process, was_killed = None, False
     end = time.monotonic() + wait_s
     while True:
         if process is None and is_free(home.service_lock):  # else one starts, or ends
@@ -63,13 +63,14 @@ def connect(home: Home, *, start: bool = True, wait_s: float = 10.0) -> Connecti
             raise
         except Unreachable as error:
             code = None if process is None else _exit_code(process)
-            if code and code > 0:
+            if code and (code > 0 or was_killed):
+                why = _last_words(home) if code > 0 else signal.strsignal(-code)
                 raise Unreachable(
-                    f"the service can't start: {_last_words(home)}",
+                    f"the service can't start: {why}",
                     f"see {home.log}, or `memsearch service logs`",
                 ) from error
             if code is not None:  # it was killed, or another service had the lock and has ended
-                process = None
+                process, was_killed = None, was_killed or code < 0
             if time.monotonic() > end:
                 raise Unreachable(
                     f"the service did not start within {wait_s:.0f} s ({error})",

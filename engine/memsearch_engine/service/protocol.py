@@ -58,8 +58,17 @@ def encode(message: Request | Response) -> bytes:
 
 
 def hello() -> dict[str, Any]:
-    """Return the parameters of the ``hello`` request."""
+    """Return the answer to the ``hello`` request."""
     return {"protocol": PROTOCOL, **wire.BUILD}
+
+
+def greeting() -> dict[str, Any]:
+    """Return the parameters of the ``hello`` request.
+
+    A client whose code was replaced asks for no newer service. After a downgrade it could start
+    only the older one again, at each call.
+    """
+    return {"protocol": PROTOCOL, "version": "0"} if wire.is_replaced() else hello()
 
 
 def newer(one: dict[str, Any], other: dict[str, Any]) -> bool:
