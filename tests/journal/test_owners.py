@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import errno
+import json
 import os
 import shutil
 import stat
@@ -104,7 +104,8 @@ def test_the_group_can_enter_what_is_made_for_it_whatever_the_umask(tmp_path):
 
 
 def test_a_changed_file_does_not_keep_the_set_user_id_bit(tmp_path):
-    memory, journal = tmp_path / "project" / ".memsearch" / "memory", Journal(Home(tmp_path / "own"))
+    memory = tmp_path / "project" / ".memsearch" / "memory"
+    journal = Journal(Home(tmp_path / "own"))
     journal.add_note(str(memory), "2026-02-09", "10:00", "one")
     day, state = memory / "2026-02-09.md", memory.parent / "state.json"
     state.touch()
