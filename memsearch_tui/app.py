@@ -133,6 +133,7 @@ class MemsearchApp(App[int]):
         self.animation_level = "none"
         self._painted = Painted()
         self._refused: list[str | None] = []  # texts that kept the app open
+        self._has_quit = False
         self.pages: dict[type[Screen[Any]], Screen[Any]] = {}  # as they were left (``Page.before``)
         self.saved = SavedState(library.memory.home)
         for item in THEMES:
@@ -211,11 +212,14 @@ class MemsearchApp(App[int]):
     ) -> bool:
         """Run an action.
 
-        For a key of the home screen, first wait until the note under the cursor is read.
+        For a key of the home screen, first wait until the note under the cursor is read. Keys that
+        follow the one that quits do nothing: their screens are being closed.
         """
         ACTION.set(action)
         if isinstance(default_namespace, BrowseScreen):
             await default_namespace.settled(_READ_S)
+        if self._has_quit:
+            return True
         return await super().run_action(action, default_namespace, namespaces)
 
     @contextlib.contextmanager
@@ -340,6 +344,7 @@ class MemsearchApp(App[int]):
         editors = [one.editor for one in self.screen_stack if isinstance(one, BrowseScreen)]
         refused = [editor.text() for editor in editors if not await editor.keep()]
         if at_once or refused in ([], self._refused):
+            self._has_quit = True
             self.exit(0)
         self._refused = refused
 

@@ -161,3 +161,11 @@ def test_the_size_of_the_terminal_counts_not_an_exported_one(box):
     app.child.expect(r"\x1b\[\d+;1[0-2]\dH")  # it writes to the right of column 100
     app.press("q")
     assert app.leave() == 0
+
+
+def test_keys_after_the_one_that_quits_do_nothing(box: Box):
+    terminal = Terminal(box.fill())
+    terminal.see("notes")
+    terminal.child.send("qe")  # at once, as a person types
+    terminal.child.expect(pexpect.EOF)
+    assert "Traceback" not in str(terminal.child.before)
